@@ -101,10 +101,21 @@ static inline void add_cut(struct open_window *open, struct stretch *s, size_t i
     add_part(open, s, i, 1 - cut, s->energy[i] - energy);
 }
 
+VECTORS
+static uint64_t count_zeros(const double *rate, size_t count)
+{
+    uint64_t zeros = 0;
+    for (size_t i = 0; i < count; i++)
+        zeros += rate[i] == 0;
+    return zeros;
+}
+
 /* Does a counter leap at some samples and appear to stand still in between? If so, zeros come in short runs. */
 static bool leaps(const struct stretch *s)
 {
     size_t zeros = 0, runs = 0, run = 0, longest = 0;
+    if (count_zeros(s->rate, s->count) == 0) /* the common case */
+        return false;
     for (size_t i = 0; i < s->count; i++) {
         run = s->rate[i] == 0 ? run + 1 : 0;
         zeros += run > 0;
@@ -200,9 +211,19 @@ struct balance {
     double most;            /* highest power [J/ns] */
 };
 
-/* OVER: also computes what the excess would cost. */
-static inline __attribute__((always_inline)) struct balance
-measure_some(const double *ns, const double *cpu_ns, size_t count, const double *power, bool over)
+/* The bits of positive numbers sort like the numbers. */
+static inline __attribute__((always_inline)) double highest(const lane_bits *bits)
+{
+    int64_t most = 0;
+    for (size_t l = 0; l < LANES; l++)
+        most = (*bits)[l] > most ? (*bits)[l] : most;
+    return double_of_bits((uint64_t)most);
+}
+
+/* Also computes what the excess would cost. */
+VECTORS
+static struct balance measure(const double *ns, const double *cpu_ns, size_t count,
+                              const double *power)
 {
     const lanes zero = {0};
     lanes spare_ns = {0}, spare_j = {0}, over_ns = {0}, over_j = {0};
@@ -218,24 +239,42 @@ measure_some(const double *ns, const double *cpu_ns, size_t count, const double 
         spare_ns += less;
         spare_j += less * p;
         over_ns += more;
-        if (over)
-            over_j += more * positive;
+        over_j += more * positive;
         lane_bits higher = BITS(positive) - most; /* bits sort like the numbers */
         most += UNLESS_NEGATIVE(higher, higher);
     }
     struct balance b = {add_lanes(&spare_ns), add_lanes(&spare_j), add_lanes(&over_ns),
-                        add_lanes(&over_j), 0};
-    for (size_t l = 0; l < LANES; l++)
-        b.most = fmax(b.most, double_of_bits((uint64_t)most[l]));
+                        add_lanes(&over_j), highest(&most)};
     return b;
 }
 
+/* The same with prices, if what CPU time in excess of the time costs is not balanced: it makes the CPU time of its own
+ * window cheaper. Everything in one pass, because the division takes as long as all the rest. */
 VECTORS
-static struct balance measure(const double *ns, const double *cpu_ns, size_t count,
-                              const double *power, bool over)
+static struct balance price_apart(const double *ns, const double *cpu_ns, const double *energy,
+                                  const double *power, size_t count, double *price)
 {
-    return over ? measure_some(ns, cpu_ns, count, power, true)
-                : measure_some(ns, cpu_ns, count, power, false);
+    const lanes zero = {0}, one = zero + 1;
+    lanes spare_ns = {0}, spare_j = {0};
+    lane_bits most = {0};
+    for (size_t i = 0; i < count; i += LANES) {
+        lanes time, cpu, joule, p;
+        memcpy(&time, ns + i, sizeof time);
+        memcpy(&cpu, cpu_ns + i, sizeof cpu);
+        memcpy(&joule, energy + i, sizeof joule);
+        memcpy(&p, power + i, sizeof p);
+        lanes lack = time - cpu, less = (lanes)UNLESS_NEGATIVE(lack - NOTHING * time, lack);
+        lane_bits positive = UNLESS_NEGATIVE(p, p), higher = positive - most;
+        lane_bits over = (BITS(lack) & BITS(zero - time)) >> 63;
+        lanes own = joule / (lanes)((BITS(cpu) & over) | (BITS(one) & ~over));
+        own = (lanes)((BITS(own) & over) | (BITS(p) & ~over));
+        memcpy(price + i, &own, sizeof own);
+        spare_ns += less;
+        spare_j += less * p;
+        most += UNLESS_NEGATIVE(higher, higher);
+    }
+    struct balance b = {add_lanes(&spare_ns), add_lanes(&spare_j), 0, 0, highest(&most)};
+    return b;
 }
 
 /* The unused CPU time of a window, and its CPU time in excess of its time. */
@@ -252,10 +291,10 @@ static inline double over_of(double ns, double cpu_ns)
 }
 
 /* The fraction PAID of the excess is paid for. */
-static inline __attribute__((always_inline)) void
-set_some_prices(const double *restrict ns, const double *restrict cpu_ns,
-                const double *restrict energy, const double *restrict power, size_t count,
-                double paid, double *restrict price)
+VECTORS
+static void set_prices(const double *restrict ns, const double *restrict cpu_ns,
+                       const double *restrict energy, const double *restrict power, size_t count,
+                       double paid, double *restrict price)
 {
     for (size_t i = 0; i < count; i++) {
         double over = over_of(ns[i], cpu_ns[i]);
@@ -263,16 +302,6 @@ set_some_prices(const double *restrict ns, const double *restrict cpu_ns,
         double diluted = (energy[i] + extra) / (over > 0 ? cpu_ns[i] : 1);
         price[i] = over > 0 ? diluted : power[i];
     }
-}
-
-VECTORS
-static void set_prices(const double *ns, const double *cpu_ns, const double *energy,
-                       const double *power, size_t count, double paid, double *price)
-{
-    if (paid == 0)
-        set_some_prices(ns, cpu_ns, energy, power, count, 0, price);
-    else
-        set_some_prices(ns, cpu_ns, energy, power, count, paid, price);
 }
 
 /* Highest power of an interval [J/ns]: the bits of positive numbers sort like the numbers. */
@@ -377,8 +406,6 @@ static void price_intervals(struct stretch *s, double idle)
     s->most = most_of_intervals(s->energy, s->rate, s->count);
     if (s->any_idle)
         spread_power(s, idle_power, s->idle);
-    else
-        memset(s->idle, 0, s->count * sizeof s->idle[0]);
 }
 
 /* The same if each interval is a window; only needed with other programs. */
@@ -405,7 +432,7 @@ void stretch_settle(struct stretch *s)
 {
     size_t count = make_windows(s);
     bool windows = s->updates > 0;
-    const double *energy = windows ? s->windows.energy : s->energy;
+    double *energy = windows ? s->windows.energy : s->energy;
     double *ns = windows ? s->windows.ns : s->ns, *cpu_ns = windows ? s->windows.cpu_ns : s->cpu_ns;
     if (windows)
         power_of_windows(energy, ns, count, s->power);
@@ -414,40 +441,36 @@ void stretch_settle(struct stretch *s)
     pad(ns, count);
     pad(cpu_ns, count);
     pad(s->power, count);
-    struct balance b = measure(ns, cpu_ns, count, s->power, s->in_turn);
+    pad(energy, count);
+    struct balance b = s->in_turn ? measure(ns, cpu_ns, count, s->power)
+                                  : price_apart(ns, cpu_ns, energy, s->power, count, s->price);
+    bool dilutes = !s->in_turn || b.over_ns > 0;
     s->most = b.most;
-    s->first = s->second = s->before = s->after = s->power;
-    bool dilutes = b.over_ns > 0;
-    if (!s->in_turn)
-        b.over_ns = b.over = 0;
     double chance = b.spare > 0 ? b.over_ns / b.spare_ns : 0;
     chance = chance < 1 - NOTHING ? chance : 1;
     double moved = b.spare * chance, paid = b.over > moved ? moved / b.over : b.over > 0;
     s->rest = moved - paid * b.over;
     s->rest = s->rest > NOTHING * moved ? s->rest : 0;
-    if (dilutes || windows || s->others > 0) {
+    if (s->in_turn && (dilutes || windows || s->others > 0))
         set_prices(ns, cpu_ns, energy, s->power, count, paid, s->price);
-        s->first = s->second = s->before = s->after = s->price;
-    }
+    s->first = s->second = s->before = s->after =
+        dilutes || windows || s->others > 0 ? s->price : s->power;
     s->any_idle = b.spare_ns > 0 && chance < 1;
     if (windows)
         price_intervals(s, 1 - chance);
     else if (s->others > 0)
         share_intervals(s, 1 - chance);
-    else if (!s->any_idle)
-        memset(s->idle, 0, s->count * sizeof s->idle[0]);
-    else
+    else if (s->any_idle)
         set_idle(s->ns, s->cpu_ns, s->power, count, 1 - chance, s->idle);
 }
 
 /* ---- thread samples ---- */
 
-/* Is the power of any thread sample above MOST, apart from rounding? */
+/* Is the power of any thread sample above LIMIT? */
 VECTORS
-static bool any_over(const double *restrict cpu_ns, size_t count, double most,
+static bool any_over(const double *restrict cpu_ns, size_t count, double limit,
                      const double *restrict of)
 {
-    double limit = most * (1 + NOTHING);
     int64_t over = 0;
     for (size_t k = 0; k < count; k++)
         over |= of[k] > limit * cpu_ns[k] ? -1 : 0;
@@ -460,18 +483,23 @@ static inline double place_one(double before, double own, double rest, double cp
     return rest + (before > 0 ? 0 : own) + (cpu > 0 ? next : 0);
 }
 
-/* Samples with N threads each, except the first and the last sample. */
-static inline __attribute__((always_inline)) void
+/* Samples with N threads each, except the first and the last sample. Returns whether the power of any is above LIMIT. */
+static inline __attribute__((always_inline)) bool
 place_between(size_t count, size_t n, const double *restrict first, const double *restrict second,
-              const double *restrict cpu_ns, double *restrict of)
+              const double *restrict cpu_ns, double limit, double *restrict of)
 {
+    int64_t over = 0;
     for (size_t i = 1; i + 1 < count; i++) {
         const double *cpu = cpu_ns + n * i;
         double own = first[i] / 2, rest = second[i] / 2, next = first[i + 1] / 2;
-        for (size_t j = 0; j < n; j++)
-            of[n * i + j] = place_one(cpu_ns[n * (i - 1) + j], own * cpu[j], rest * cpu[j], cpu[j],
-                                      next * cpu_ns[n * (i + 1) + j]);
+        for (size_t j = 0; j < n; j++) {
+            double joule = place_one(cpu_ns[n * (i - 1) + j], own * cpu[j], rest * cpu[j], cpu[j],
+                                     next * cpu_ns[n * (i + 1) + j]);
+            over |= joule > limit * cpu[j] ? -1 : 0;
+            of[n * i + j] = joule;
+        }
     }
+    return over != 0;
 }
 
 /* The first or the last sample. */
@@ -484,18 +512,22 @@ static void place_end(const struct stretch *s, size_t i, size_t n, const double 
     }
 }
 
-/* Samples with the same N threads. */
+/* Samples with the same N threads. Returns whether the power of any is above LIMIT. */
 VECTORS
-static void place_same(const struct stretch *s, size_t n, const double *cpu_ns, double *of)
+static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, double limit,
+                       double *of)
 {
+    bool over = false;
+    size_t last = n * (s->count - 1);
     place_end(s, 0, n, cpu_ns, of);
     if (n == 1)
-        place_between(s->count, 1, s->first, s->second, cpu_ns, of);
+        over = place_between(s->count, 1, s->first, s->second, cpu_ns, limit, of);
     else if (n == 2)
-        place_between(s->count, 2, s->first, s->second, cpu_ns, of);
+        over = place_between(s->count, 2, s->first, s->second, cpu_ns, limit, of);
     else
-        place_between(s->count, n, s->first, s->second, cpu_ns, of);
+        over = place_between(s->count, n, s->first, s->second, cpu_ns, limit, of);
     place_end(s, s->count - 1, n, cpu_ns, of);
+    return over || any_over(cpu_ns, n, limit, of) || any_over(cpu_ns + last, n, limit, of + last);
 }
 
 /* Sums up to each interval: of times, and of prices multiplied by times. */
@@ -636,23 +668,50 @@ static void level_ends(double most, size_t count, size_t first, size_t last, con
         of[k] += fmax(0, most * cpu_ns[k] - of[k]) * (moved / room);
 }
 
-/* A sample after a short interval and before a long one stands for more time than that of its interval. The sample of the thread
- * before it stands for less: it gets the excess, as far as it has room. N: as for level. */
-static void level_pairs(double most, size_t n, size_t count, const double *cpu_ns,
-                        const struct stretch_use *uses, double *of)
+/* What thread sample K has above the highest power, as far as BEFORE has room. */
+static inline double excess(double most, const double *cpu_ns, const double *of, size_t k,
+                            size_t before)
 {
-    for (size_t k = count; k-- > 0;) {
-        double over = of[k] - most * cpu_ns[k];
-        if (!(over > 0))
-            continue;
-        size_t before = k >= n && cpu_ns[k - n] > 0 ? k - n : SIZE_MAX;
-        if (uses != NULL)
-            before = uses[k].before;
-        if (before == SIZE_MAX)
-            continue;
-        double moved = fmax(0, fmin(over, most * cpu_ns[before] - of[before]));
-        of[k] -= moved;
-        of[before] += moved;
+    double over = of[k] - most * cpu_ns[k], room = most * cpu_ns[before] - of[before];
+    double moved = over < room ? over : room;
+    return moved > 0 && cpu_ns[before] > 0 ? moved : 0;
+}
+
+/* The same threads in all samples, N of them. Thread samples without a sample before get 0, and so do N after the last. */
+VECTORS
+static void find_excess(double most, size_t n, size_t count, const double *restrict cpu_ns,
+                        const double *restrict of, double *restrict moved)
+{
+    for (size_t k = 0; k < n; k++)
+        moved[k] = moved[count + k] = 0;
+    for (size_t k = n; k < count; k++)
+        moved[k] = excess(most, cpu_ns, of, k, k - n);
+}
+
+VECTORS
+static void move_back(size_t n, size_t count, const double *restrict moved, double *restrict of)
+{
+    for (size_t k = 0; k < count; k++)
+        of[k] = of[k] - moved[k] + moved[k + n];
+}
+
+/* A sample after a short interval and before a long one stands for more time than that of its interval. The sample of the thread
+ * before it stands for less: it gets the excess, as far as it has room. What has an excess has no room, so that a thread
+ * sample never both gives and takes: all of them can be computed at once. N: as for level. */
+static void level_pairs(double most, size_t n, size_t count, const double *cpu_ns,
+                        const struct stretch_use *uses, double *moved, double *of)
+{
+    if (uses == NULL) {
+        find_excess(most, n, count, cpu_ns, of, moved);
+        move_back(n, count, moved, of);
+        return;
+    }
+    for (size_t k = 0; k < count; k++)
+        moved[k] = uses[k].before != SIZE_MAX ? excess(most, cpu_ns, of, k, uses[k].before) : 0;
+    for (size_t k = 0; k < count; k++) {
+        of[k] -= moved[k];
+        if (moved[k] > 0)
+            of[uses[k].before] += moved[k];
     }
 }
 
@@ -669,7 +728,7 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
                                : 0; /* rounds to the same class on every machine */
     find_classes(s->before, s->after, s->count, scale, own);
     repeat_classes(own, s->count, n, threads, room->class);
-    level_pairs(s->most, n, count, cpu_ns, uses, of);
+    level_pairs(s->most, n, count, cpu_ns, uses, room->take, of);
     level_ends(s->most, count, threads[0], threads[s->count - 1], cpu_ns, of);
     count_room(s->most, count, cpu_ns, of, room->class, classes);
     double surplus, left = level_classes(classes, &surplus), rest = s->rest + surplus,
@@ -679,21 +738,28 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
     for (size_t k = 0; k < count; k++) /* gathering in vectors is slower */
         room->take[k] = take[room->class[k]];
     move(s->most, count, cpu_ns, room->take, of);
-    double unused = rest > left ? rest - left : 0;
-    s->idle[s->count - 1] += unused;
-    s->any_idle |= unused != 0;
+    if (!(rest > left))
+        return;
+    if (!s->any_idle)
+        memset(s->idle, 0, s->count * sizeof s->idle[0]);
+    s->any_idle = true;
+    s->idle[s->count - 1] += rest - left;
 }
 
 void stretch_divide(struct stretch *s, const uint64_t *threads, const double *cpu_ns,
                     const struct stretch_use *uses, const struct stretch_room *room, double *of)
 {
     size_t count = uses == NULL ? s->count * threads[0] : 0;
+    double limit = s->most * (1 + NOTHING);
+    bool over;
     for (size_t i = 0; i < s->count && uses != NULL; i++)
         count += threads[i];
-    if (uses != NULL)
+    if (uses != NULL) {
         place_any(s, threads, cpu_ns, uses, of);
-    else
-        place_same(s, threads[0], cpu_ns, of);
-    if (any_over(cpu_ns, count, s->most, of) || s->rest > 0)
+        over = any_over(cpu_ns, count, limit, of);
+    } else {
+        over = place_same(s, threads[0], cpu_ns, limit, of);
+    }
+    if (over || s->rest > 0)
         level(s, threads, uses == NULL ? threads[0] : 0, count, cpu_ns, uses, room, of);
 }

@@ -55,7 +55,7 @@ struct stretch {
         *after; /* [count]: price of CPU time at the ends of each interval [J/ns] */
     const double *first, *second; /* [count]: price of each half, by the PC at its end [J/ns] */
     double idle[STRETCH];         /* idle energy in it [J] */
-    bool any_idle;                /* some is not 0 */
+    bool any_idle;                /* IDLE is set; otherwise all of it is 0 */
     double other[STRETCH];        /* energy of other programs, if they used CPU time [J] */
     double rest;                  /* remainder, for the threads that can take it [J] */
     double most;                  /* highest power [J/ns] */
@@ -84,7 +84,7 @@ struct stretch_use {
 
 /* Work space of stretch_divide, one element per thread sample. */
 struct stretch_room {
-    double *take;
+    double *take; /* and as many more as the first sample has */
     int32_t *class;
 };
 

@@ -40,8 +40,9 @@ static void put_exact(struct weighed *v, const struct share_work *work)
     exact rest = 0, others = 0;
     size_t last = share_work_find_last(work, v->thread_samples);
     for (size_t i = 0; i < v->count; i++) {
-        v->idle_energy[i] = exact_of_double(work->stretch.idle[i], ENERGY_SHIFT);
-        v->others_energy[i] = 0;
+        v->idle_energy[i] = v->others_energy[i] = 0;
+        if (work->stretch.any_idle)
+            v->idle_energy[i] = exact_of_double(work->stretch.idle[i], ENERGY_SHIFT);
         if (work->stretch.others > 0)
             v->others_energy[i] = exact_of_double(work->stretch.other[i], ENERGY_SHIFT);
         others |= v->others_energy[i];
