@@ -20,6 +20,30 @@ static int fits(void *context, const struct elf_file *file, struct error *err)
     return elf_match(file, context, err);
 }
 
+/* Reads the names in CODE's file. */
+static struct machine_code *read_symbols(struct machine_code *code, const struct elf_search *search,
+                                         struct reporter *reporter)
+{
+    code->debug = elf_search_debug_warn(search, code->file, reporter);
+    code->symbols = elf_symbols_new(code->file, code->debug);
+    code->kinds = elf_code_kinds_new(code->file, code->debug);
+    elf_warn_failed(reporter, code->file, "names are lost");
+    elf_warn_failed(reporter, code->debug, "names are lost");
+    return code;
+}
+
+struct machine_code *machine_code_open_file(const char *path, const struct elf_search *search,
+                                            struct reporter *reporter, struct error *err)
+{
+    int errnum;
+    struct elf_file *file = elf_file_open(path, &errnum, err);
+    if (file == NULL)
+        return NULL;
+    struct machine_code *code = mem_zalloc(1, sizeof *code);
+    code->file = file;
+    return read_symbols(code, search, reporter);
+}
+
 struct machine_code *machine_code_open(const struct code_wanted *wanted,
                                        const struct elf_search *search, struct reporter *reporter)
 {
@@ -41,12 +65,7 @@ struct machine_code *machine_code_open(const struct code_wanted *wanted,
     if (wanted->build_id[0] == '\0')
         report_warning(reporter, "%s: no build-id in the profile: it may not be the file that ran",
                        code->file->path);
-    code->debug = elf_search_debug_warn(search, code->file, reporter);
-    code->symbols = elf_symbols_new(code->file, code->debug);
-    code->kinds = elf_code_kinds_new(code->file, code->debug);
-    elf_warn_failed(reporter, code->file, "names are lost");
-    elf_warn_failed(reporter, code->debug, "names are lost");
-    return code;
+    return read_symbols(code, search, reporter);
 }
 
 void machine_code_close(struct machine_code *code)

@@ -24,6 +24,9 @@ struct machine_code;
  * warns if the profile has no build-id, because the file may not be the one that ran. */
 struct machine_code *machine_code_open(const struct code_wanted *wanted,
                                        const struct elf_search *search, struct reporter *reporter);
+/* The same for the file PATH. Returns NULL with ERR filled. */
+struct machine_code *machine_code_open_file(const char *path, const struct elf_search *search,
+                                            struct reporter *reporter, struct error *err);
 void machine_code_close(struct machine_code *code);
 
 /* Borrowed until machine_code_close. */

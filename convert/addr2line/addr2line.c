@@ -40,9 +40,15 @@ bool addr2line_parse(const char *text, size_t length, uint64_t *address)
     return length > 0;
 }
 
+static bool is_unknown(const struct code_frame *frame)
+{
+    return strcmp(frame->function, LABEL_UNKNOWN) == 0 ||
+           strcmp(frame->function, LABEL_FOREIGN) == 0;
+}
+
 const char *addr2line_function(const struct addr2line *a, const struct code_frame *frame)
 {
-    if (strcmp(frame->function, LABEL_UNKNOWN) == 0)
+    if (is_unknown(frame))
         return "??";
     return a->format.demangle ? frame->demangled : frame->function;
 }
@@ -94,8 +100,7 @@ static void put_location(const struct addr2line *a, const struct code_location *
                          struct buffer *to)
 {
     const struct code_frame *outer = &l->frames[l->frame_count - 1];
-    bool nothing = l->frame_count == 1 && strcmp(outer->function, LABEL_UNKNOWN) == 0 &&
-                   outer->file[0] == '\0';
+    bool nothing = l->frame_count == 1 && is_unknown(outer) && outer->file[0] == '\0';
     if (a->format.addresses)
         put(to, "0x%0*" PRIx64 "%s", a->is_64 ? 16 : 8, address, a->format.pretty ? ": " : "\n");
     for (size_t i = 0; i < (a->format.inlines ? l->frame_count : 1); i++) {

@@ -4,6 +4,7 @@
 #define CONVERT_ADDR2LINE_ADDR2LINE_H
 
 #include "base/output.h"
+#include "convert/addr2line/code_fill.h"
 #include "convert/symbolize/symbolizer.h"
 
 /* The options of addr2line in binutils. */
@@ -18,7 +19,11 @@ struct addr2line {
     bool is_64;
     struct output *out; /* NULL: standard output, written after each batch for programs that wait */
     struct error *err;  /* of standard output */
-    uint64_t strange;   /* lines without an address */
+    struct reporter *reporter;
+    uint64_t strange;       /* lines without an address */
+    bool has_maps;          /* addresses of a process: their binary is an answer, too */
+    struct code_fill *fill; /* adds rows for all instructions; NULL: none */
+    const char *fill_text;  /* in the other columns of these rows */
 };
 
 /* Parses TEXT, LENGTH hexadecimal digits with or without 0x and without blanks around them. Returns false if it is not
@@ -32,8 +37,9 @@ int addr2line_put(struct addr2line *a, const uint64_t *addresses, size_t count);
  * counts as 0, like in binutils. Returns 0 or -1 with ERR, that of OUT, filled. */
 int addr2line_lines(struct addr2line *a, int fd, struct error *err);
 
-/* Copies the CSV file PATH (NULL: standard input), and adds columns function, file and line of the address in COLUMN: a name
- * in the first line, or a number from 1. Returns 0 or -1 with ERR, that of OUT, filled. */
+/* Copies the CSV file PATH (NULL: standard input), and adds columns function, file and line (HAS_MAPS: binary before them) of
+ * the address in COLUMN: a name in the first line, or a number from 1. Then come the rows of FILL. Returns 0 or -1 with ERR,
+ * that of OUT, filled. */
 int addr2line_csv(struct addr2line *a, const char *path, const char *column, struct error *err);
 
 /* Writes SIZE bytes. Returns 0 or -1. */

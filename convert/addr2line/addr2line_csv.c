@@ -3,8 +3,12 @@
  *   time,pc,power            time,pc,power,function,file,line
  *   0.1,0x1139,2.5           0.1,0x1139,2.5,main,/src/a.c,12
  *
- * Fields may also be separated by semicolons or tabs. Lines before the names that begin with # are copied as they are.
- * If the column is chosen by its number and the first line has an address there, there are no names.
+ * Fields may also be separated by semicolons or tabs. Lines that begin with # are copied as they are, before the names and,
+ * if they have no address, after these. If the column is chosen by its number and the first line has an address there,
+ * there are no names.
+ *
+ * Addresses have 0x, or are all hexadecimal or all decimal. Numbers without letters can be either: what more of the first
+ * ones of them make code decides.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,13 +22,22 @@
 
 enum { MAX_LINE = 1 << 20, BATCH = 4096, BATCH_BYTES = 8 << 20 };
 
+enum row_kind {
+    ROW_COMMENT, /* copied as it is */
+    ROW_NONE,    /* no address */
+    ROW_HEX,
+    ROW_DIGITS /* hexadecimal or decimal */
+};
+
 struct batch {
     char separator;
     struct buffer text; /* lines without their ends */
     size_t ends[BATCH];
-    bool known[BATCH]; /* there is an address */
+    enum row_kind kinds[BATCH];
     uint64_t addresses[BATCH];
+    uint64_t decimals[BATCH]; /* of ROW_DIGITS */
     size_t count;
+    bool is_decimal, is_decided; /* ROW_DIGITS */
 };
 
 /* Field INDEX (from 0) of the current line. Returns 1, 0 when there are fewer, -1 with ERR filled. */
@@ -91,10 +104,9 @@ static int64_t find_column(struct csv *csv, const char *column, bool *named, str
     return csv_error(csv, 1, err, "no column '%s' in the first line", column);
 }
 
-static void put_field(struct buffer *to, char separator, const char *text)
+static void put_text(struct buffer *to, char separator, const char *text)
 {
     const char special[] = {separator, '"', '\r', '\n', '\0'};
-    buffer_u8(to, (uint8_t)separator);
     if (strpbrk(text, special) == NULL) {
         buffer_bytes(to, text, strlen(text));
         return;
@@ -108,28 +120,91 @@ static void put_field(struct buffer *to, char separator, const char *text)
     buffer_u8(to, '"');
 }
 
-/* What is not known is empty. */
-static void put_answer(const struct addr2line *a, const struct code_frame *frame, char separator,
+static bool is_named(const struct code_location *l)
+{
+    return strcmp(l->frames[0].function, LABEL_UNKNOWN) != 0 &&
+           strcmp(l->binary, LABEL_FOREIGN) != 0;
+}
+
+static void put_field(struct buffer *to, char separator, const char *text)
+{
+    buffer_u8(to, (uint8_t)separator);
+    put_text(to, separator, text);
+}
+
+/* What is not known is empty. L: NULL if there is no address. */
+static void put_answer(const struct addr2line *a, const struct code_location *l, char separator,
                        struct buffer *to)
 {
     char line[16] = "";
-    bool named = strcmp(frame->function, LABEL_UNKNOWN) != 0;
-    if (frame->line > 0)
+    bool inside = l != NULL && strcmp(l->binary, LABEL_FOREIGN) != 0;
+    const struct code_frame *frame = inside ? &l->frames[0] : NULL;
+    if (frame != NULL && frame->line > 0)
         snprintf(line, sizeof line, "%" PRIu32, frame->line);
-    put_field(to, separator, named ? addr2line_function(a, frame) : "");
-    put_field(to, separator, frame->file[0] != '\0' ? addr2line_file(a, frame) : "");
+    if (a->has_maps)
+        put_field(to, separator, inside ? l->binary : "");
+    put_field(to, separator, inside && is_named(l) ? addr2line_function(a, frame) : "");
+    put_field(to, separator, inside && frame->file[0] != '\0' ? addr2line_file(a, frame) : "");
     put_field(to, separator, line);
+}
+
+/* How many of COUNT numbers are addresses of code? */
+static size_t count_named(struct addr2line *a, const uint64_t *numbers, size_t count,
+                          struct code_location *found)
+{
+    size_t named = 0;
+    symbolizer_resolve(a->symbolizer, numbers, count, found);
+    for (size_t i = 0; i < count; i++)
+        named += is_named(&found[i]);
+    return named;
+}
+
+/* Decides whether numbers without 0x and letters are decimal, unless none is the address of code. */
+static void decide_base(struct addr2line *a, struct batch *b, struct code_location *found)
+{
+    size_t count = 0;
+    uint64_t *numbers = mem_alloc((size_t)2 * BATCH * sizeof *numbers);
+    for (size_t i = 0; i < b->count; i++)
+        if (b->kinds[i] == ROW_DIGITS) {
+            numbers[count] = b->addresses[i];
+            numbers[BATCH + count++] = b->decimals[i];
+        }
+    size_t hexadecimal = count_named(a, numbers, count, found);
+    size_t decimal = count_named(a, numbers + BATCH, count, found);
+    b->is_decided = decimal > 0 || hexadecimal > 0;
+    b->is_decimal = decimal > hexadecimal;
+    if (b->is_decimal)
+        report_warning(
+            a->reporter,
+            "the addresses are taken for decimal numbers: of the first %zu, %zu are in the code, "
+            "as hexadecimal numbers %zu",
+            count, decimal, hexadecimal);
+    free(numbers);
+}
+
+/* Chooses the addresses of the rows. */
+static void choose_addresses(struct addr2line *a, struct batch *b, struct code_location *found)
+{
+    if (!b->is_decided)
+        decide_base(a, b, found);
+    for (size_t i = 0; i < b->count; i++) {
+        if (b->kinds[i] == ROW_DIGITS && b->is_decimal)
+            b->addresses[i] = b->decimals[i];
+        if (b->kinds[i] >= ROW_HEX && a->fill != NULL)
+            code_fill_see(a->fill, b->addresses[i]);
+    }
 }
 
 static int put_batch(struct addr2line *a, struct batch *b)
 {
-    static const struct code_frame empty = {LABEL_UNKNOWN, LABEL_UNKNOWN, "", 0, "", 0};
     struct buffer out = {0};
     struct code_location *found = mem_alloc(BATCH * sizeof *found);
+    choose_addresses(a, b, found);
     symbolizer_resolve(a->symbolizer, b->addresses, b->count, found);
     for (size_t i = 0, at = 0; i < b->count; at = b->ends[i++]) {
         buffer_bytes(&out, b->text.data + at, b->ends[i] - at);
-        put_answer(a, b->known[i] ? &found[i].frames[0] : &empty, b->separator, &out);
+        if (b->kinds[i] != ROW_COMMENT)
+            put_answer(a, b->kinds[i] != ROW_NONE ? &found[i] : NULL, b->separator, &out);
         buffer_u8(&out, '\n');
     }
     int result = addr2line_write(a, out.data, out.size);
@@ -139,20 +214,74 @@ static int put_batch(struct addr2line *a, struct batch *b)
     return result;
 }
 
+/* The kind of the current line with FIELD as its address; sets *ADDRESS and *DECIMAL. */
+static enum row_kind read_address(const struct csv *csv, const struct csv_text *field,
+                                  uint64_t *address, uint64_t *decimal)
+{
+    *address = *decimal = 0;
+    if (!addr2line_parse(field->at, field->length, address))
+        return csv->text[0] == '#' ? ROW_COMMENT : ROW_NONE;
+    for (size_t i = 0; i < field->length; i++) {
+        uint64_t digit = (uint64_t)(field->at[i] - '0');
+        if (digit > 9)
+            return ROW_HEX;
+        if (__builtin_mul_overflow(*decimal, 10, decimal) ||
+            __builtin_add_overflow(*decimal, digit, decimal))
+            return ROW_HEX;
+    }
+    return ROW_DIGITS;
+}
+
 static int add_line(struct addr2line *a, struct batch *b, struct csv *csv, size_t column,
                     struct error *err)
 {
     struct csv_text field = {"", 0};
-    uint64_t address = 0;
-    int got = find_field(csv, column, &field, err);
-    if (got < 0)
+    uint64_t address, decimal;
+    if (find_field(csv, column, &field, err) < 0)
         return -1;
+    enum row_kind kind = read_address(csv, &field, &address, &decimal);
+    bool has_prefix = field.length > 1 && (field.at[1] | 32) == 'x';
+    if (kind == ROW_HEX && !has_prefix)
+        b->is_decided = true; /* hexadecimal, unless decided before */
     buffer_bytes(&b->text, csv->text, csv->length);
-    b->known[b->count] = got > 0 && addr2line_parse(field.at, field.length, &address);
-    a->strange += !b->known[b->count];
+    b->kinds[b->count] = kind;
+    a->strange += kind == ROW_NONE;
     b->addresses[b->count] = address + a->base;
+    b->decimals[b->count] = decimal + a->base;
     b->ends[b->count++] = b->text.size;
     return b->count == BATCH || b->text.size > BATCH_BYTES ? put_batch(a, b) : 0;
+}
+
+/* COUNT addresses that no row has, in a row each, which has COLUMNS fields and the address in COLUMN. */
+static int put_filled(struct addr2line *a, const struct batch *b, size_t count, size_t column,
+                      size_t columns)
+{
+    struct buffer out = {0};
+    struct code_location *found = mem_alloc(BATCH * sizeof *found);
+    symbolizer_resolve(a->symbolizer, b->addresses, count, found);
+    for (size_t i = 0; i < count; i++) {
+        char address[24];
+        snprintf(address, sizeof address, "0x%" PRIx64, b->addresses[i]);
+        for (size_t k = 0; k < columns; k++) {
+            if (k > 0)
+                buffer_u8(&out, (uint8_t)b->separator);
+            put_text(&out, b->separator, k == column ? address : a->fill_text);
+        }
+        put_answer(a, &found[i], b->separator, &out);
+        buffer_u8(&out, '\n');
+    }
+    int result = addr2line_write(a, out.data, out.size);
+    buffer_free(&out);
+    free(found);
+    return result;
+}
+
+static int fill(struct addr2line *a, struct batch *b, size_t column, size_t columns)
+{
+    int result = 0;
+    for (size_t n; result == 0 && (n = code_fill_next(a->fill, b->addresses, BATCH)) > 0;)
+        result = put_filled(a, b, n, column, columns);
+    return result;
 }
 
 /* Copies the comments, and the names with those that are added; if there are none, NAMED is false and the current line
@@ -169,10 +298,13 @@ static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *col
     int64_t index = got > 0 ? find_column(csv, column, named, err) : -1;
     if (index < 0 || !*named)
         return index;
-    char *added = mem_printf("%.*s%cfunction%cfile%cline\n", (int)csv->length, csv->text,
-                             csv->separator, csv->separator, csv->separator);
+    char c = csv->separator;
+    char *names = a->has_maps ? mem_printf("%cbinary", c) : mem_strdup("");
+    char *added =
+        mem_printf("%.*s%s%cfunction%cfile%cline\n", (int)csv->length, csv->text, names, c, c, c);
     int result = addr2line_write(a, added, strlen(added));
     free(added);
+    free(names);
     return result == 0 ? index : -1;
 }
 
@@ -183,7 +315,11 @@ static int copy(struct addr2line *a, struct csv *csv, const char *column, struct
     if (index < 0)
         return -1;
     struct batch *batch = mem_zalloc(1, sizeof *batch);
+    struct csv_text field;
+    size_t columns = 0;
     int got = 0, result = 0;
+    while (find_field(csv, columns, &field, err) > 0)
+        columns++;
     batch->separator = csv->separator;
     if (!named)
         result = add_line(a, batch, csv, (size_t)index, err);
@@ -191,6 +327,8 @@ static int copy(struct addr2line *a, struct csv *csv, const char *column, struct
         result = add_line(a, batch, csv, (size_t)index, err);
     if (result == 0 && got == 0)
         result = put_batch(a, batch);
+    if (result == 0 && got == 0 && a->fill != NULL)
+        result = fill(a, batch, (size_t)index, columns);
     buffer_free(&batch->text);
     free(batch);
     return got < 0 ? -1 : result;

@@ -12,14 +12,27 @@
 #include "base/tool_help.h"
 #include "convert/addr2line/addr2line.h"
 #include "formats/elf/elf_sections.h"
+#include "formats/raw/raw.h"
 
-enum { KEY_CSV = KEY_TOOL_FIRST, KEY_DEBUG_DIR, KEY_NO_CACHE, KEY_NO_DEBUGINFOD };
+enum {
+    KEY_CSV = KEY_TOOL_FIRST,
+    KEY_DEBUG_DIR,
+    KEY_NO_CACHE,
+    KEY_NO_DEBUGINFOD,
+    KEY_SEARCH,
+    KEY_KALLSYMS,
+    KEY_FILL,
+    KEY_FILL_COLUMNS
+};
 
 struct addr2line_options {
     struct tool_common common;
     struct addr2line_format format;
     struct symbolizer_options symbols;
     const char *program, *section, *column;
+    const char *vmmap; /* NULL: addresses of PROGRAM */
+    const char *fill_text;
+    bool fill;
     const char **arguments;
     size_t count;
 };
@@ -27,6 +40,12 @@ struct addr2line_options {
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What to look up:", 1},
     {"exe", 'e', "FILE", EVERYDAY, "The program, library or debug file (default: a.out)", 1},
+    {"vmmap", 'm', "FILE", 0,
+     "Addresses are those of a process with these mappings, lines of HEXADDRESS HEXSIZE LABEL", 1},
+    {"search-path", KEY_SEARCH, "DIR", 0, "With -m, look for binaries in DIR first (repeatable)",
+     1},
+    {"kallsyms", KEY_KALLSYMS, "FILE", 0,
+     "With -m, names of kernel functions: a copy of /proc/kallsyms", 1},
     {"section", 'j', "NAME", 0, "Addresses are offsets in this section", 1},
     {"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
      "Look for debug files in DIR before /usr/lib/debug (repeatable)", 1},
@@ -35,6 +54,10 @@ static const struct argp_option arguments[] = {
      "Do not ask the servers in DEBUGINFOD_URLS for debug files", 1},
     {"csv", KEY_CSV, "COLUMN", EVERYDAY,
      "Copy a CSV file, and add function, file and line of the address in COLUMN", 1},
+    {"fill-addresses", KEY_FILL, NULL, 0,
+     "Add a row to the CSV file for each instruction whose address it does not have", 1},
+    {"fill-columns", KEY_FILL_COLUMNS, "VALUE", 0,
+     "In these rows, VALUE is in all other columns (default: nothing)", 1},
     {0, 0, NULL, 0, "What to print:", 2},
     {"addresses", 'a', NULL, 0, "Each address before its function and line", 2},
     {"functions", 'f', NULL, EVERYDAY, "The function", 2},
@@ -64,24 +87,31 @@ static bool *flag_of(struct addr2line_format *format, int key)
     }
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static void add_folder(const char ***folders, size_t *count, const char *folder)
 {
-    struct addr2line_options *o = state->input;
+    *folders = mem_resize(*folders, *count + 1, sizeof **folders);
+    (*folders)[(*count)++] = folder;
+}
+
+/* Options that say where code is. */
+static error_t parse_code(struct addr2line_options *o, int key, char *argument)
+{
     struct elf_search *search = &o->symbols.search;
-    bool *flag = flag_of(&o->format, key);
-    if (flag != NULL) {
-        *flag = true;
-        return 0;
-    }
     switch (key) {
     case 'e':
         o->program = argument;
         return 0;
+    case 'm':
+        o->vmmap = argument;
+        return 0;
     case 'j':
         o->section = argument;
         return 0;
-    case KEY_CSV:
-        o->column = argument;
+    case KEY_SEARCH:
+        add_folder(&search->folders, &search->folder_count, argument);
+        return 0;
+    case KEY_KALLSYMS:
+        o->symbols.kallsyms = argument;
         return 0;
     case KEY_NO_CACHE:
         o->symbols.no_cache = true;
@@ -90,22 +120,56 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->symbols.no_debuginfod = true;
         return 0;
     case KEY_DEBUG_DIR:
-        search->debug_folders = mem_resize(search->debug_folders, search->debug_folder_count + 1,
-                                           sizeof *search->debug_folders);
-        search->debug_folders[search->debug_folder_count++] = argument;
+        add_folder(&search->debug_folders, &search->debug_folder_count, argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void check(const struct addr2line_options *o, struct argp_state *state)
+{
+    if (o->column != NULL && o->count > 1)
+        argp_error(state, "more than one CSV file: '%s'", o->arguments[1]);
+    if (o->column != NULL && (o->format.inlines || o->format.addresses || o->format.pretty))
+        argp_error(state, "--csv cannot be combined with -a, -i or -p");
+    if (o->vmmap != NULL && (o->program != NULL || o->section != NULL || o->fill))
+        argp_error(state, "-m cannot be combined with -e, -j or --fill-addresses");
+    if (o->vmmap == NULL && (o->symbols.kallsyms != NULL || o->symbols.search.folder_count > 0))
+        argp_error(state, "--search-path and --kallsyms need -m");
+    if (o->fill && (o->column == NULL || o->section != NULL))
+        argp_error(state, "--fill-addresses needs --csv, and cannot be combined with -j");
+    if (o->fill_text != NULL && !o->fill)
+        argp_error(state, "--fill-columns needs --fill-addresses");
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct addr2line_options *o = state->input;
+    bool *flag = flag_of(&o->format, key);
+    if (flag != NULL) {
+        *flag = true;
+        return 0;
+    }
+    switch (key) {
+    case KEY_CSV:
+        o->column = argument;
+        return 0;
+    case KEY_FILL:
+        o->fill = true;
+        return 0;
+    case KEY_FILL_COLUMNS:
+        o->fill_text = argument;
         return 0;
     case ARGP_KEY_ARG:
         o->arguments = mem_resize(o->arguments, o->count + 1, sizeof *o->arguments);
         o->arguments[o->count++] = argument;
         return 0;
     case ARGP_KEY_END:
-        if (o->column != NULL && o->count > 1)
-            argp_error(state, "more than one CSV file: '%s'", o->arguments[1]);
-        if (o->column != NULL && (o->format.inlines || o->format.addresses || o->format.pretty))
-            argp_error(state, "--csv cannot be combined with -a, -i or -p");
+        check(o, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_code(o, key, argument);
     }
 }
 
@@ -165,30 +229,68 @@ static int write_all(struct addr2line *a, struct addr2line_options *o, struct er
     return -1;
 }
 
-static int run(struct addr2line_options *o, struct error *err)
+/* The symbolizer of the mappings in the file o->vmmap; NULL with ERR filled. */
+static struct symbolizer *open_maps(struct addr2line *a, struct addr2line_options *o,
+                                    struct error *err)
+{
+    struct raw_vmmap *vmmaps;
+    size_t count;
+    if (raw_vmmap_text_read(o->vmmap, &vmmaps, &count, err) != 0)
+        return NULL;
+    struct code_map *maps = mem_zalloc(count, sizeof *maps);
+    for (size_t i = 0; i < count; i++) {
+        maps[i].address = vmmaps[i].address;
+        maps[i].size = vmmaps[i].size;
+        maps[i].label = vmmaps[i].label;
+        a->is_64 = a->is_64 || maps[i].address > UINT32_MAX;
+    }
+    a->has_maps = true;
+    struct symbolizer *symbolizer =
+        symbolizer_new(maps, count, &o->symbols, &o->common.reporter, err);
+    free(maps);
+    free(vmmaps);
+    return symbolizer;
+}
+
+/* The symbolizer of o->program; NULL with ERR filled. */
+static struct symbolizer *open_program(struct addr2line *a, struct addr2line_options *o,
+                                       struct error *err)
 {
     int errnum;
-    struct addr2line a = {.format = o->format, .err = err};
-    struct elf_file *image = elf_file_open(o->program, &errnum, err);
+    const char *program = o->program != NULL ? o->program : "a.out";
+    struct elf_file *image = elf_file_open(program, &errnum, err);
     if (image == NULL)
-        return -1;
-    if (image->type == ET_REL) {
-        elf_file_close(image);
-        return error_set(
-            err, o->program, NO_OFFSET,
-            "a relocatable file, whose code has no addresses yet: expected a linked one");
-    }
+        return NULL;
     const struct elf_section *section =
         o->section != NULL ? elf_section_find(image, o->section) : NULL;
-    if (o->section != NULL && section == NULL) {
+    if (image->type == ET_REL)
+        error_set(err, program, NO_OFFSET,
+                  "a relocatable file, whose code has no addresses yet: expected a linked one");
+    else if (o->section != NULL && section == NULL)
+        error_set(err, program, NO_OFFSET, "no section '%s'", o->section);
+    else if (o->fill)
+        a->fill = code_fill_new(program, &o->symbols.search, &o->common.reporter, err);
+    if (err->text[0] != '\0') {
         elf_file_close(image);
-        return error_set(err, o->program, NO_OFFSET, "no section '%s'", o->section);
+        return NULL;
     }
-    a.base = section != NULL ? section->address : 0;
-    a.is_64 = image->is_64;
-    a.symbolizer = symbolizer_new_file(image, &o->symbols, &o->common.reporter);
+    a->base = section != NULL ? section->address : 0;
+    a->is_64 = image->is_64;
+    return symbolizer_new_file(image, &o->symbols, &o->common.reporter);
+}
+
+static int run(struct addr2line_options *o, struct error *err)
+{
+    struct addr2line a = {.format = o->format,
+                          .err = err,
+                          .reporter = &o->common.reporter,
+                          .fill_text = o->fill_text != NULL ? o->fill_text : ""};
+    a.symbolizer = o->vmmap != NULL ? open_maps(&a, o, err) : open_program(&a, o, err);
+    if (a.symbolizer == NULL)
+        return -1;
     int result = write_all(&a, o, err);
     symbolizer_delete(a.symbolizer);
+    code_fill_delete(a.fill);
     return result;
 }
 
@@ -196,7 +298,7 @@ const char *argp_program_version = "pbin-addr2line (pbin-tools) " PBIN_TOOLS_VER
 
 int main(int argc, char **argv)
 {
-    struct addr2line_options o = {.program = "a.out", .symbols.object_files = true};
+    struct addr2line_options o = {.symbols.object_files = true};
     struct error err = {0};
     tool_start(&o.common, "pbin-addr2line");
     tool_parse(&program_argp, TOOL_OUTPUT, argc, argv, &o);

@@ -163,7 +163,11 @@ class Against(Compare):
         p = self.build("forms", "threads.c", "-O2", "-g", "-pthread")
         for arguments, status, say in ((["-e", "/nowhere"], 1, "/nowhere: cannot open"), (["-e", p, "-j", ".none"], 1, "no section '.none'"),
                                        (["-e", p, "--csv=pc", "-i"], 2, "combined with -a, -i or -p"),
-                                       (["-e", p, "--csv=pc", "a", "b"], 2, "more than one CSV file"), (["--none"], 2, "none")):
+                                       (["-e", p, "--csv=pc", "a", "b"], 2, "more than one CSV file"),
+                                       (["-m", "/nowhere"], 1, "/nowhere: cannot open"), (["-m", p, "-e", p], 2, "-m cannot be combined"),
+                                       (["-e", p, "--kallsyms", p], 2, "need -m"), (["-e", p, "--fill-addresses"], 2, "needs --csv"),
+                                       (["-e", p, "--csv=1", "--fill-columns=0"], 2, "needs --fill-addresses"),
+                                       (["--none"], 2, "none")):
             done = subprocess.run([TOOL, *arguments], input="", capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout), (status, ""))
             self.assertIn(say, done.stderr)
@@ -225,6 +229,53 @@ class Csv(Case):
             out = [line.split(";") for line in done.stdout.splitlines()]
             self.assertEqual(out[:1 + len(names)], [["# comment"]] + [n + ["function", "file", "line"] for n in names])
             self.assertEqual([r[:3] for r in out[1 + len(names):]], [r + ["main"] for r in rows])
+
+    def add(self, program, rows, *options):
+        """The rows that --csv writes for ROWS of an address each, and stderr."""
+        text = "".join(",".join(r) + "\n" for r in rows)
+        done = subprocess.run([TOOL, *program, "--csv", "1", *options], input=text, capture_output=True, text=True, check=True)
+        return list(csv.reader(io.StringIO(done.stdout))), done.stderr
+
+    def test_decimal_addresses(self):
+        p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
+        code = [a for a in Elf(p).code(1) if not set("%x" % a) & set("abcdef")]
+        want, _ = self.add(["-e", p], [["0x%x" % a] for a in code])
+        named = sum(r[1] != "" for r in want)
+        self.assertIn("main", [r[1] for r in want])
+        for form, say in (("%d", "of the first %d, %d are in the code, as hexadecimal numbers 0" % (len(code) + 1, named)), ("%x", "")):
+            got, err = self.add(["-e", p], [["0"], *([form % a] for a in code)])
+            self.assertEqual([r[1:] for r in got[1:]], [r[1:] for r in want], form)
+            self.assertEqual((say in err, err == ""), (True, say == ""), err)
+
+    def test_mappings(self):
+        """Addresses of a process; those outside its mappings have no answer. A comment among the rows is copied."""
+        p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
+        elf = Elf(p)
+        part = [s for s in elf.segments if s["kind"] == 1 and s["flags"] & 1][0]
+        begin, maps = 0x7f0000000000, os.path.join(self.dir, "maps")
+        with open(maps, "w") as f:
+            f.write("%x %x csv\n" % (begin, part["memsz"] + 0xfff & ~0xfff))
+        code = elf.code(5)
+        want, _ = self.add(["-e", p], [["0x%x" % a] for a in code])
+        moved = ["0x%x" % (a - (part["vaddr"] & ~0xfff) + begin) for a in code]
+        got, _ = self.add(["-m", maps, "--search-path", self.dir], [["pc"], *([a] for a in moved), ["# comment"], ["0x10"]])
+        self.assertEqual(got[0], ["pc", "binary", "function", "file", "line"])
+        self.assertEqual(got[1:-2], [[a, "csv", *r[1:]] for a, r in zip(moved, want)])
+        self.assertEqual(got[-2:], [["# comment"], ["0x10", "", "", "", ""]])
+
+    def test_fill_addresses(self):
+        """All instructions that objdump finds, each once."""
+        p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
+        listing = subprocess.run(["objdump", "-d", "--wide", p], capture_output=True, text=True, check=True).stdout
+        code = ["0x" + a for a in re.findall(r"^ *([0-9a-f]+):\t(?:[0-9a-f]{2} )+ *\t", listing, re.M)]
+        given = [[a, "7", "x"] for a in code[::3]]
+        got, _ = self.add(["-e", p], [["pc", "n", "text"], *given], "--fill-addresses", "--fill-columns", "0")
+        self.assertEqual([r[:3] for r in got[1:1 + len(given)]], given)
+        added = got[1 + len(given):]
+        self.assertEqual(sorted(r[0] for r in added), sorted(set(code) - set(code[::3])))
+        self.assertEqual({tuple(r[1:3]) for r in added}, {("0", "0")})
+        names = {r[0]: r[3:] for r in self.add(["-e", p], [[a, "", ""] for a in code])[0]}
+        self.assertEqual([r[3:] for r in added], [names[r[0]] for r in added])
 
     def test_wrong_tables(self):
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
