@@ -308,6 +308,17 @@ static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *col
     return result == 0 ? index : -1;
 }
 
+/* Of the current line. */
+static size_t count_fields(struct csv *csv)
+{
+    struct csv_text field;
+    struct error unused = {0};
+    size_t count = 0;
+    while (find_field(csv, count, &field, &unused) > 0)
+        count++;
+    return count;
+}
+
 static int copy(struct addr2line *a, struct csv *csv, const char *column, struct error *err)
 {
     bool named = true;
@@ -315,11 +326,8 @@ static int copy(struct addr2line *a, struct csv *csv, const char *column, struct
     if (index < 0)
         return -1;
     struct batch *batch = mem_zalloc(1, sizeof *batch);
-    struct csv_text field;
-    size_t columns = 0;
+    size_t columns = count_fields(csv);
     int got = 0, result = 0;
-    while (find_field(csv, columns, &field, err) > 0)
-        columns++;
     batch->separator = csv->separator;
     if (!named)
         result = add_line(a, batch, csv, (size_t)index, err);

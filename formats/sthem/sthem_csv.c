@@ -41,7 +41,6 @@ static int next_line(struct csv *csv, struct error *err)
     size_t seen = 0, want = 1;
     stream_advance(csv->stream, csv->taken);
     csv->taken = 0;
-    csv->unquoted.size = 0;
     csv->line++;
     for (;;) {
         int64_t have = stream_peek(csv->stream, want, &data, err);
@@ -90,19 +89,19 @@ int csv_next(struct csv *csv, struct error *err)
     return got;
 }
 
+/* Each field has its place in the copy, however often it is read: where it is in the line. */
 static const char *unquote(struct csv *csv, const char *at, struct csv_text *field)
 {
     const char *end = csv->text + csv->length;
-    size_t begin = csv->unquoted.size;
+    char *to = (char *)csv->unquoted.data + (at - csv->text);
+    *field = (struct csv_text){to, 0};
     for (at++;; at++) {
         if (at == end)
             return NULL;
         if (*at == '"' && (++at == end || *at != '"'))
             break;
-        csv->unquoted.data[csv->unquoted.size++] = (uint8_t)*at;
+        to[field->length++] = *at;
     }
-    field->at = (const char *)csv->unquoted.data + begin;
-    field->length = csv->unquoted.size - begin;
     return at == end || *at == csv->separator ? at : NULL;
 }
 
@@ -110,8 +109,7 @@ const char *csv_field(struct csv *csv, const char *at, struct csv_text *field)
 {
     const char *end = csv->text + csv->length;
     if (at < end && *at == '"') {
-        if (csv->unquoted.capacity <
-            csv->length) { /* room for all fields of the line: none moves another */
+        if (csv->unquoted.capacity < csv->length) {
             buffer_extend(&csv->unquoted, csv->length);
             csv->unquoted.size = 0;
         }

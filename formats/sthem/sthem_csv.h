@@ -18,8 +18,8 @@ struct csv {
     size_t length;    /* without its end */
     bool open_end;    /* the last line, without a line end */
     size_t taken;     /* its size in the stream [bytes] */
-    struct buffer copy; /* of a line without a line end */
-    struct buffer unquoted;
+    struct buffer copy;     /* of a line without a line end */
+    struct buffer unquoted; /* fields of the line without their quotes */
 };
 
 void csv_free(struct csv *csv);

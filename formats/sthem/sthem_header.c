@@ -86,7 +86,6 @@ static int header_line(struct csv *csv, const char *expected, struct error *err)
 static int64_t split(struct csv *csv, struct csv_text *fields, size_t most, struct error *err)
 {
     const char *at = csv->text, *end = csv->text + csv->length;
-    csv->unquoted.size = 0; /* a line may be split twice */
     for (size_t count = 0;; at++) {
         struct csv_text field;
         at = csv_field(csv, at, &field);

@@ -202,7 +202,7 @@ class Csv(Case):
     def test_separators_and_comments(self):
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         main = [s for s in Elf(p).symbols if s[2] == "main"][0]
-        rows = [["pc", "a,b;c"], ["%x" % main[0], "1"], ["1", "x;y"]]
+        rows = [["pc", "a,b;c" * 20], ["%x" % main[0], "1"], ["1", "x;y"]]
         for separator, mark in zip(",;\t", ("", "\ufeff", "\ufeff")):
             text = io.StringIO()
             csv.writer(text, delimiter=separator).writerows(rows)
