@@ -369,16 +369,16 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
             "the time (set the number of CPUs with prof2pbin -c N)",
             in->name);
     if (gaps > 0 && done->weigher.options.max_gap == 0 && !in->aggregate->options.no_gap_warning)
-        report_first(in->reporter,
-                     "%s: %" PRIu64 " interval%s over %d times the median (%.3g ms): %s%.3g %s, "
-                     "ending at %.3f s%s",
-                     in->name, gaps, gaps > 1 ? "s are" : " is", GAP_TIMES, (double)median_ns / 1e6,
-                     gaps > 1 ? "the longest " : "", long_gap ? longest : 1e3 * longest,
-                     long_gap ? "s" : "ms",
-                     exact_to_double(done->gaps.longest_at, TIME_SHIFT, 1000000000),
-                     in->aggregate->options.has_max_gap
-                         ? " (--max-gap S charges the excess to " LABEL_GAP ")"
-                         : "");
+        report_first(
+            in->reporter,
+            "%s: %" PRIu64 " interval%s over %d times the median (about %.3g ms): %s%.3g %s, "
+            "ending at %.3f s%s",
+            in->name, gaps, gaps > 1 ? "s are" : " is", GAP_TIMES, (double)median_ns / 1e6,
+            gaps > 1 ? "the longest " : "", long_gap ? longest : 1e3 * longest,
+            long_gap ? "s" : "ms", exact_to_double(done->gaps.longest_at, TIME_SHIFT, 1000000000),
+            in->aggregate->options.has_max_gap ? " (--max-gap S charges the excess to " LABEL_GAP
+                                                 ")"
+                                               : "");
     if (run->wall_ns == 0 && done->samples > 1)
         report_warning(in->reporter, "%s: no wall time: energy and sampling frequency are unknown",
                        in->name);

@@ -19,8 +19,12 @@ int compare_sort_parse(const char *name)
     return -1;
 }
 
+/* A row without code that is 0 on both sides cannot have the metric, as _idle cannot have CPU time: there is no error. */
 static double row_error(const struct compare_view *v, size_t row, size_t set)
 {
+    if (compare_is_label(v->compare, &v->compare->rows[row]) && value_of(v, row, 0) == 0 &&
+        value_of(v, row, set) == 0)
+        return NAN;
     double error = error_of(v->report->error, value_of(v, row, 0), value_of(v, row, set),
                             weight_of(v, row, set));
     if (!error_aggregate_is_share(v->report->aggregate))

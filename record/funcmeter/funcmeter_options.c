@@ -130,6 +130,8 @@ static void finish(struct argp_state *state, struct funcmeter_options *o)
     const char *table = igprof || funcmeter_wants_pbin(o) ? NULL : o->format;
     const char *path = igprof ? NULL : o->output; /* it has no suffix of its own */
     power_options_check(&o->power_parsing, state);
+    if (o->session.callers && o->per_thread && !igprof && !funcmeter_wants_pbin(o))
+        argp_error(state, "--threads: the table of --callers has no threads: write a pbin");
     if (o->power.count > 0 && (!o->session.timing || o->session.cpu_time))
         argp_error(state, "-p: not with %s: energy is that of wall time",
                    o->session.timing ? "--cpu-time" : "--count");

@@ -295,6 +295,22 @@ class Errors(Compare):
             self.assertEqual([c["unit"] for c in table["columns"] if c["name"] == column], ["%"])
         self.assertEqual(table["profile"]["aggregate"], f"{aggregate} of {error}")
 
+    def test_rows_without_the_metric(self):
+        """_idle has energy, but no CPU time: it is not one of the rows over which errors of time are averaged."""
+        files = []
+        for name, functions in (("a", "ffgg"), ("b", "f.gg")):
+            text = "".join(f"{i};1;{'app' if f != '.' else ''};{f.strip('.')}\n" for i, f in enumerate("f" + functions))
+            with open(f"{self.folder}/{name}.csv", "w", encoding="ascii") as out:
+                out.write("Time;Power 1;Module 0;Function 0\n" + text)
+            files.append(f"{self.folder}/{name}.pbin")
+            self.succeeds(["sthem2pbin", "-q", "-o", files[-1], f"{self.folder}/{name}.csv"])
+        for aggregate, time in (("mean", 0.5), ("rmse", 0.5 ** 0.5)):
+            table = self.compare("--error=absolute", "--aggregate", aggregate, *files)
+            self.assertEqual({r["function"]: r["absolute"] for r in table["rows"]}, {"f": 1, "g": 0, "_idle": None})
+            self.near(table["total"]["absolute"], time, aggregate)
+        table = self.compare("--metric=energy", "--error=absolute", "--aggregate=mean", *files)
+        self.near(table["total"]["absolute"], Fraction(2, 3), "energy")
+
     def test_weights_of_the_other_side(self):
         for metric in ("time", "energy", "power", "execution-time"):
             argv = ["--metric", metric, "--error", "weighted-error", "--weight", "other",

@@ -656,6 +656,9 @@ class Callers(Case):
         rows, _ = self.rows("--callers", "threads:.*", "--", program, status=128 + signal.SIGKILL)
         calls = {r["caller"]: int(r["calls"]) for r in rows if r["function"] == "nest"}
         self.assertEqual(calls, {"nest": 64 * 100 * 10 + 10000 * 20, "run": 6400, "main": 10000})
+        done = self.run_meter("--callers", "--threads", "threads:nest", "--", program)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("the table of --callers has no threads: write a pbin", done.stderr)
 
     def test_libraries_that_are_unloaded(self):
         """Two libraries, loaded one after the other at the same address, are distinguished."""
