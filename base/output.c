@@ -97,16 +97,21 @@ static void remove_unfinished(int status, void *opaque)
         unlink(u->temporary);
 }
 
+/* Before a file gets a temporary name: afterwards, memory may run out. */
+static void expect_temporary(struct output *o)
+{
+    if (o->unfinished != NULL)
+        return;
+    o->unfinished = mem_zalloc(1, sizeof *o->unfinished);
+    o->unfinished->pid = getpid();
+    on_exit(remove_unfinished, o->unfinished);
+}
+
 /* From now on the name of the unfinished file is NAME, taken over; NULL: it has none. */
 static void set_temporary(struct output *o, char *name)
 {
     free(o->temporary);
     o->temporary = name;
-    if (o->unfinished == NULL && name != NULL) {
-        o->unfinished = mem_zalloc(1, sizeof *o->unfinished);
-        o->unfinished->pid = getpid();
-        on_exit(remove_unfinished, o->unfinished);
-    }
     if (o->unfinished != NULL)
         o->unfinished->temporary = name;
 }
@@ -118,6 +123,7 @@ static int open_unfinished(struct output *o)
     int fd = open_unnamed(dirname(copy));
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
         char *name = mem_printf("%s.XXXXXX", o->target);
+        expect_temporary(o);
         fd = mkostemp(name, O_CLOEXEC);
         if (fd < 0)
             free(name);
@@ -310,6 +316,7 @@ int output_zeros(struct output *o, uint64_t count)
 /* Gives the file at LINK a temporary name beside the target. */
 static int name_temporary(struct output *o, const char *link)
 {
+    expect_temporary(o);
     for (unsigned attempt = 0; attempt <= 100; attempt++) {
         char *name = mem_printf("%s.%ld-%u.tmp", o->target, (long)getpid(), attempt);
         if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {

@@ -6,6 +6,7 @@ SPDX-License-Identifier: MIT
 """
 import bz2
 import errno
+import gzip
 import json
 import os
 import random
@@ -60,8 +61,8 @@ class Case(tool.Case):
             return ended.stderr, {name: int(count) for name, count in (line.split() for line in f)}
 
     def chosen(self, count):
-        """All numbers up to COUNT, or the first ones and some of the others."""
-        return range(1, count + 1) if count <= 12 else [*range(1, 8), *range(8, count, max(1, count // 12)), count]
+        """All numbers up to COUNT, or the first ones, the last ones, and some of the others."""
+        return range(1, count + 1) if count <= 12 else [*range(1, 7), *range(7, count - 2, max(1, count // 10)), *range(count - 2, count + 1)]
 
     def content(self, out):
         with open(out, "rb") as f:
@@ -97,6 +98,8 @@ class Case(tool.Case):
         """Makes each call of ARGV, which gets -o FILE, fail in turn."""
         out, old = os.path.join(self.folder, "out" + suffix), b"old"
         argv = [*argv, "-o", out]
+        with open(out, "wb") as f:  # an existing file needs more calls
+            f.write(old)
         self.usual, counts = self.counts(argv, path)
         self.usual = self.usual.decode()
         good = self.content(out)
@@ -186,6 +189,13 @@ class EachTool(Case):
         argv = ["gmon2pbin", "-n", "x", "-e", BURN, gmon]
         self.each(argv, ".pbin")
         self.each(argv, ".pbin", path="samples/burn", only=("pread", "open"))
+
+    def test_igprof2pbin(self):
+        dump = os.path.join(self.shared, "igprof.gz")
+        lines = [f"C2 FN{i}=(F0+{i} N=(_ZN{len(str(i)) + 1}f{i}1gEv))+0 V0:({i},{i},1)\n" for i in range(1, 60)]
+        with gzip.open(dump, "wt") as f:
+            f.writelines(["P=(ID=7 N=(app) T=0.01)\nC1 FN0=(F0=(/bin/app)+0 N=(main))+0 V0=(PERF_TICKS):(1,1,1)\n", *lines])
+        self.each(["igprof2pbin", "-n", "x", dump], ".pbin")
 
     def test_sthem2pbin(self):
         for name, options in (("export.csv", []), ("lynsyn.csv", ["-e", BURN])):
