@@ -24,12 +24,11 @@ static int spool(const struct script *script, struct error *err)
     int fd = temporary_file(err);
     if (fd < 0)
         return -1;
-    if (!write_all(fd, script->text.data, script->text.size)) {
+    if (!write_all(fd, script->text.data, script->text.size) || lseek(fd, 0, SEEK_SET) != 0) {
         error_set_errno(err, NULL, errno, "cannot write the script for gnuplot");
         close(fd);
         return -1;
     }
-    lseek(fd, 0, SEEK_SET);
     return fd;
 }
 
