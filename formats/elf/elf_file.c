@@ -121,6 +121,26 @@ const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit
     return data->d_buf;
 }
 
+/* ---- names ---- */
+
+enum { SHORT_NAME = 64, NAME_FACTOR = 4, FREE_NAMES = 64 * 1024 };
+
+struct elf_name_budget elf_name_budget(size_t table_size)
+{
+    return (struct elf_name_budget){NAME_FACTOR * table_size + FREE_NAMES};
+}
+
+bool elf_name_fits(struct elf_name_budget *budget, const char *name)
+{
+    size_t length = strnlen(name, SHORT_NAME + budget->left + 1);
+    if (length <= SHORT_NAME)
+        return true;
+    if (length > budget->left)
+        return false;
+    budget->left -= length;
+    return true;
+}
+
 /* ---- headers ---- */
 
 static int bad(const struct elf_file *file, uint64_t offset, struct error *err, const char *text)

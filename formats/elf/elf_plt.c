@@ -29,6 +29,7 @@ struct plt {
     size_t slot_count, slot_capacity;
     struct elf_stub *stubs;
     size_t count, capacity;
+    bool overlap;
 };
 
 /* ---- slots ---- */
@@ -62,11 +63,13 @@ static void read_slots(struct plt *p, size_t index)
     GElf_Rela r;
     GElf_Sym symbol;
     char text[32];
+    struct elf_name_budget budget;
     Elf_Data *symbols = section->link > 0 && section->link < file->section_count
                             ? elf_getdata(elf_getscn(file->elf, section->link), NULL)
                             : NULL;
     const char *names =
         symbols != NULL ? elf_strings(file, file->sections[section->link].link, &limit) : NULL;
+    budget = elf_name_budget(limit);
     Elf_Data *data =
         section->size <= MAX_TABLE ? elf_getdata(elf_getscn(file->elf, index), NULL) : NULL;
     for (int i = 0; data != NULL && gelf_getrela(data, i, &r) != NULL; i++) {
@@ -78,8 +81,12 @@ static void read_slots(struct plt *p, size_t index)
             add_slot(p, text, r.r_offset, (uint64_t)r.r_addend);
         } else if (is_jump(file, type) && symbols != NULL && number <= INT32_MAX &&
                    gelf_getsym(symbols, (int)number, &symbol) != NULL && symbol.st_name < limit &&
-                   names[symbol.st_name] != '\0')
-            add_slot(p, names + symbol.st_name, r.r_offset, 0);
+                   names[symbol.st_name] != '\0') {
+            if (elf_name_fits(&budget, names + symbol.st_name))
+                add_slot(p, names + symbol.st_name, r.r_offset, 0);
+            else
+                p->overlap = true;
+        }
     }
 }
 
@@ -194,7 +201,8 @@ static int compare_stubs(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strings, size_t *count)
+struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strings, size_t *count,
+                              bool *overlap)
 {
     enum { MAX_SECTIONS = 16 }; /* of either kind; programs have 1 to 3 */
     struct plt p = {.file = file, .strings = strings};
@@ -218,6 +226,7 @@ struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strin
     if (p.count > 0)
         qsort(p.stubs, p.count, sizeof *p.stubs, compare_stubs);
     free(p.slots);
+    *overlap |= p.overlap;
     *count = p.count;
     return p.stubs;
 }

@@ -13,9 +13,10 @@ struct elf_stub {
 };
 
 /* The stubs in .plt, .plt.sec and .plt.got of FILE (x86-64, aarch64), sorted by address. A stub jumps to an address
- * that a relocation sets, and is named after the function of the relocation. Sets *COUNT. Caller frees; the names are
- * borrowed from STRINGS. */
-struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strings, size_t *count);
+ * that a relocation sets, and is named after the function of the relocation. Sets *COUNT, and *OVERLAP if some were left
+ * out because names overlap. Caller frees; the names are borrowed from STRINGS. */
+struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strings, size_t *count,
+                              bool *overlap);
 
 /* Is ADDRESS in one of these sections? */
 bool elf_plt_has(const struct elf_file *file, uint64_t address);

@@ -40,9 +40,7 @@ struct elf_symbols {
     bool overlap;
 };
 
-/* Linkers let a name end in another one; a name that begins at each byte of one of a megabyte is an attack. All names
- * longer than SHORT together may have as many bytes as the table of names, NAME_FACTOR times, and FREE_NAMES. */
-enum { SHORT_NAME = 64, NAME_FACTOR = 4, FREE_NAMES = 64 * 1024, MAX_FILE_NAME = 100 };
+enum { MAX_FILE_NAME = 100, MAX_RESOLVER_NAME = 4096 };
 
 /* Programs have some tens of sections. */
 enum { MAX_CODE_SECTIONS = 256 };
@@ -52,9 +50,9 @@ struct reader {
     const struct elf_file *file; /* that has the table: the program, or one that was split off it */
     const char *names;
     size_t names_limit;
-    const char *object; /* the source file of local symbols that follow; NULL: unknown */
-    size_t names_left;  /* left for all long names together [bytes] */
-    bool overlap;       /* they needed more */
+    const char *object;            /* the source file of local symbols that follow; NULL: unknown */
+    struct elf_name_budget budget; /* of one table */
+    bool overlap;                  /* names needed more */
     struct sorted_symbol *symbols;
     size_t count, capacity;
     struct strings **unversioned; /* of the symbols */
@@ -69,17 +67,11 @@ static bool is_wanted(unsigned type)
     return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE || type == STT_OBJECT;
 }
 
-/* Subtracts the length of NAME, which ends within the table, from the budget of names. */
 static bool has_room(struct reader *r, const char *name)
 {
-    size_t length = strnlen(name, SHORT_NAME + r->names_left + 1);
-    if (length <= SHORT_NAME)
-        return true;
-    r->overlap |= length > r->names_left;
-    if (length > r->names_left)
-        return false;
-    r->names_left -= length;
-    return true;
+    bool fits = elf_name_fits(&r->budget, name);
+    r->overlap |= !fits;
+    return fits;
 }
 
 /* The section of code that SYMBOL is in; NULL: none. The symbol of a function of 64-bit PowerPC in its first ABI is at a
@@ -162,13 +154,13 @@ static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank, bo
     const struct elf_section *section = section_of(r, from, &s.symbol);
     if (section == NULL || section->size == 0)
         return;
-    drop_version(r, &s);
     s.section_last = section->address + section->size - 1;
     if (r->file->machine == EM_ARM && (type == STT_FUNC || type == STT_GNU_IFUNC))
         s.symbol.address &= ~UINT64_C(1); /* Thumb */
     if (s.symbol.address < section->address || s.symbol.address > s.section_last ||
         elf_is_mapping_symbol(r->file, name) || !has_room(r, name))
         return;
+    drop_version(r, &s);
     mem_reserve(&r->symbols, &r->capacity, r->count + 1, sizeof *r->symbols);
     r->symbols[r->count++] = s;
 }
@@ -203,7 +195,7 @@ static bool read_table(struct reader *r, const struct elf_file *file, uint32_t t
     r->file = file;
     r->names = elf_strings(file, file->sections[index].link, &r->names_limit);
     r->object = NULL;
-    r->names_left = NAME_FACTOR * r->names_limit + FREE_NAMES;
+    r->budget = elf_name_budget(r->names_limit);
     Elf_Data *data = elf_getdata(elf_getscn(file->elf, index), NULL);
     Elf_Data *versions = type == SHT_DYNSYM ? versions_of(file, index) : NULL;
     if (data == NULL)
@@ -279,7 +271,7 @@ static void add_stubs(struct reader *r)
     size_t count;
     if (*r->unversioned == NULL)
         *r->unversioned = strings_new();
-    struct elf_stub *stubs = elf_plt_read(r->image, *r->unversioned, &count);
+    struct elf_stub *stubs = elf_plt_read(r->image, *r->unversioned, &count, &r->overlap);
     for (size_t i = 0; i < count; i++) {
         struct sorted_symbol s = {
             .symbol = {.address = stubs[i].address, .size = stubs[i].size, .name = stubs[i].name},
@@ -287,7 +279,7 @@ static void add_stubs(struct reader *r)
         const char *resolver =
             stubs[i].resolver != 0 ? name_at(r, sorted, stubs[i].resolver) : NULL;
         if (resolver != NULL) {
-            char *name = mem_printf("%s@plt", resolver);
+            char *name = mem_printf("%.*s@plt", MAX_RESOLVER_NAME, resolver);
             s.symbol.name = strings_get(*r->unversioned, strings_intern(*r->unversioned, name));
             free(name);
         }

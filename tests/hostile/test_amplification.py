@@ -157,6 +157,34 @@ class Symbols(Case):
         self.assertIn("overlap", ended.err)
         self.assertLess(os.path.getsize(self.folder + "/out.pbin"), 32 * MB)
 
+    def test_versioned_names_that_overlap(self):
+        """Names are copied without their version: one at each byte would be 2 GB."""
+        count, long = 5000, 400_000
+        names = b"\0" + bytes(97 + i * i % 23 for i in range(long)) + b"@GLIBC_2.2\0"
+        table = elf.symbols((1 + i, elf.CODE + 16 * i, 16) for i in range(count))
+        ended = self.convert(elf.write(16 * count, [(".symtab", elf.SYMTAB, 0, 3, 24, table),
+                                                    (".strtab", elf.STRTAB, 0, 0, 0, names)]), count)
+        self.assertIn("overlap", ended.err)
+
+    def stubs(self, count, names, symbols, relocation):
+        """COUNT entries of .plt, and a RELOCATION (number) for the slot of each."""
+        slots = 0x100000
+        code = b"".join(b"\xff\x25" + struct.pack("<i", slots + 8 * i - (8 * i + 6)) + bytes(2) for i in range(count))
+        relocations = b"".join(struct.pack("<QQq", slots + 8 * i, *relocation(i)) for i in range(count))
+        return elf.write(4096, [(".dynsym", 11, 2, 3, 24, symbols), (".dynstr", elf.STRTAB, 2, 0, 0, names),
+                                (".rela.plt", 4, 2, 2, 24, relocations), (".plt", elf.PROGBITS, 6, 0, 0, code),
+                                (".symtab", elf.SYMTAB, 0, 3, 24, symbols)])
+
+    def test_names_of_stubs_that_overlap(self):
+        """As slots of functions, 80,000 parts of a name, and as slots whose resolver has a name of a megabyte."""
+        count, long = 80_000, 1_000_000
+        names = b"\0" + bytes(97 + i * i % 23 for i in range(long)) + b"\0"
+        symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", 1 + i, 0x12, 0, 0, 0, 0) for i in range(count))
+        ended = self.convert(self.stubs(count, names, symbols, lambda i: (7 | (i + 1) << 32, 0)), 16)
+        self.assertIn("overlap", ended.err)
+        resolver = elf.symbols([(1, elf.CODE, 16)])
+        self.convert(self.stubs(count, names, resolver, lambda i: (37, elf.CODE)), 16)
+
     def test_names_that_share_ends_as_linkers_do(self):
         names = b"\0" + b"".join(b"prefix_%d_common\0" % i for i in range(100))
         members = []
