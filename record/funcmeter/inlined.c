@@ -148,13 +148,20 @@ static void walk_units(struct reader *r)
     }
 }
 
+/* Without one, libdwarf aborts where no error is asked for. What is damaged is left out. */
+static void ignore_error(Dwarf_Error error, Dwarf_Ptr unused)
+{
+    (void)error;
+    (void)unused;
+}
+
 /* Writes a line "PLACES NAME" for each function to OUT. */
 static void write_all(const char *path, FILE *out)
 {
     struct reader r = {.names = strings_new()};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 ||
-        dwarf_init_b(fd, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, &r.debug, NULL) != DW_DLV_OK)
+    if (fd < 0 || dwarf_init_b(fd, DW_DLC_READ, DW_GROUPNUMBER_ANY, ignore_error, NULL, &r.debug,
+                               NULL) != DW_DLV_OK)
         return;
     walk_units(&r);
     for (uint32_t i = 0; i < r.count; i++)
@@ -177,7 +184,7 @@ static _Noreturn void read_and_exit(const char *path, int fd)
 
 /* ---- in funcmeter ---- */
 
-/* The path of the debug information of the file at PATH. Caller frees. */
+/* The path of the debug information of the file at PATH; NULL: it is no ELF file. Caller frees. */
 static char *debug_path(const char *path)
 {
     const struct elf_search search = {0};
@@ -185,7 +192,7 @@ static char *debug_path(const char *path)
     int errnum;
     struct elf_file *file = elf_file_open(path, &errnum, &unused);
     struct elf_file *debug = file != NULL ? elf_search_debug(&search, file, &unused) : NULL;
-    char *found = mem_strdup(debug != NULL ? debug->path : path);
+    char *found = file == NULL ? NULL : mem_strdup(debug != NULL ? debug->path : path);
     elf_file_close(debug);
     elf_file_close(file);
     return found;
@@ -194,10 +201,12 @@ static char *debug_path(const char *path)
 void inlined_read(const char *path, inlined_found *found, void *opaque)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return;
     char *debug = debug_path(path), *line = NULL, *name;
     size_t size = 0;
+    if (debug == NULL || pipe2(ends, O_CLOEXEC) != 0) {
+        free(debug);
+        return;
+    }
     pid_t pid = fork();
     if (pid == 0)
         read_and_exit(debug, ends[1]);
@@ -211,6 +220,8 @@ void inlined_read(const char *path, inlined_found *found, void *opaque)
     }
     if (in != NULL)
         fclose(in);
+    else
+        close(ends[0]);
     if (pid > 0)
         waitpid(pid, NULL, 0);
     free(line);

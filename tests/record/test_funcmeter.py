@@ -1078,6 +1078,15 @@ class Refusals(Case):
                           "parse_line  (only inlined (3 places), cannot be hooked)",
                           "page::parse_word(int)  (only inlined (1 place), cannot be hooked)"])
 
+    def test_not_a_program(self):
+        """Neither read as debug information nor waited for; libdwarf prints nothing."""
+        fifo = os.path.join(self.folder, "fifo")
+        os.mkfifo(fifo)
+        for path in (fifo, "/dev/zero", __file__):
+            done = self.run_meter("--list", path + ":x")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"\A(funcmeter: .*\n)+\Z")
+
     def test_killed(self):
         for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV):
             done = self.run_meter("libc.so.6:getppid", "--", "sh", "-c", f"kill -{int(number)} $$")
