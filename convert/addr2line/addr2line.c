@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
 #include "base/memory.h"
 #include "base/transfer.h"
+#include "base/utf8.h"
 
 /* So many addresses that reading debug information, naming and printing overlap. */
 enum { MAX_INPUT = 1 << 20, MAX_BATCH = 1 << 16, MAX_TEXT = 1 << 20 };
@@ -78,16 +78,32 @@ static void put(struct buffer *to, const char *format, ...)
     va_end(args);
 }
 
+/* Is all of TEXT printable ASCII, as most names are? */
+static bool is_plain(const char *text)
+{
+    while (*text >= ' ' && *text <= '~')
+        text++;
+    return *text == '\0';
+}
+
+void addr2line_put_name(struct buffer *to, const char *name)
+{
+    char *visible = is_plain(name) ? NULL : utf8_visible(name, NULL);
+    const char *text = visible != NULL ? visible : name;
+    buffer_bytes(to, text, strlen(text));
+    free(visible);
+}
+
 /* Callers, too, get the DISCRIMINATOR of the innermost frame. */
 static void put_frame(const struct addr2line *a, const struct code_frame *frame, bool nothing,
                       uint32_t discriminator, struct buffer *to)
 {
-    if (a->format.functions)
-        put(to, "%s%s", addr2line_function(a, frame),
-            !a->format.pretty ? "\n"
-            : nothing         ? " "
-                              : " at ");
-    put(to, "%s:", addr2line_file(a, frame));
+    if (a->format.functions) {
+        addr2line_put_name(to, addr2line_function(a, frame));
+        put(to, !a->format.pretty ? "\n" : nothing ? " " : " at ");
+    }
+    addr2line_put_name(to, addr2line_file(a, frame));
+    put(to, ":");
     if (frame->line > 0 && discriminator > 0)
         put(to, "%" PRIu32 " (discriminator %" PRIu32 ")\n", frame->line, discriminator);
     else if (frame->line > 0)

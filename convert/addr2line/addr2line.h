@@ -3,6 +3,7 @@
 #ifndef CONVERT_ADDR2LINE_ADDR2LINE_H
 #define CONVERT_ADDR2LINE_ADDR2LINE_H
 
+#include "base/buffer.h"
 #include "base/output.h"
 #include "convert/addr2line/code_fill.h"
 #include "convert/symbolize/symbolizer.h"
@@ -44,6 +45,10 @@ int addr2line_csv(struct addr2line *a, const char *path, const char *column, str
 
 /* Writes SIZE bytes. Returns 0 or -1. */
 int addr2line_write(struct addr2line *a, const void *data, size_t size);
+
+/* Appends NAME, with control characters and others that are invisible or reorder text as \xNN: a line feed in a name must not
+ * look like another answer. */
+void addr2line_put_name(struct buffer *to, const char *name);
 
 /* The names of the function and the file of FRAME, formatted according to the options; "??" if unknown. */
 const char *addr2line_function(const struct addr2line *a, const struct code_frame *frame);

@@ -106,18 +106,21 @@ static int64_t find_column(struct csv *csv, const char *column, bool *named, str
 
 static void put_text(struct buffer *to, char separator, const char *text)
 {
-    const char special[] = {separator, '"', '\r', '\n', '\0'};
+    const char special[] = {separator, '"', '\0'};
     if (strpbrk(text, special) == NULL) {
-        buffer_bytes(to, text, strlen(text));
+        addr2line_put_name(to, text);
         return;
     }
+    struct buffer visible = {0};
+    addr2line_put_name(&visible, text);
     buffer_u8(to, '"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
+    for (size_t k = 0; k < visible.size; k++) {
+        if (visible.data[k] == '"')
             buffer_u8(to, '"');
-        buffer_u8(to, (uint8_t)*text);
+        buffer_u8(to, visible.data[k]);
     }
     buffer_u8(to, '"');
+    buffer_free(&visible);
 }
 
 static bool is_named(const struct code_location *l)

@@ -112,8 +112,12 @@ static char *title_of(const struct state *s, size_t i)
 {
     const struct table_column *column = &s->head->columns[i];
     const char *interval = interval_of(s, i) != NULL ? " +-95%" : "";
-    return column->unit[0] != '\0' ? mem_printf("%s%s [%s]", column->name, interval, column->unit)
-                                   : mem_printf("%s%s", column->name, interval);
+    char *title = column->unit[0] != '\0'
+                      ? mem_printf("%s%s [%s]", column->name, interval, column->unit)
+                      : mem_printf("%s%s", column->name, interval);
+    char *visible = utf8_visible(title, NULL);
+    free(title);
+    return visible;
 }
 
 /* Which columns there are before any is left out. */
@@ -304,13 +308,14 @@ static void put_facts(struct state *s)
         double size = fact->cell.kind == CELL_REAL ? fabs(fact->cell.real) : 0;
         struct shown shown =
             show(&fact->cell, strcmp(fact->unit, "%") == 0 ? 2 : decimals_for(size));
+        char *unit = utf8_visible(fact->unit, NULL);
         output_printf(s->out, "%-*s  ", (int)width, fact->title);
         if (fact->cell.kind == CELL_TEXT)
             put_text_fact(s, shown.text, width + 2);
         else
-            output_printf(s->out, "%s%s%s\n", shown.text, fact->unit[0] != '\0' ? " " : "",
-                          fact->unit);
+            output_printf(s->out, "%s%s%s\n", shown.text, unit[0] != '\0' ? " " : "", unit);
         free(shown.text);
+        free(unit);
     }
     if (width > 0)
         output_write(s->out, "\n", 1);

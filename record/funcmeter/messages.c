@@ -8,12 +8,22 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 static int compare_functions(const void *a, const void *b)
 {
     const struct meter_function *const *x = a, *const *y = b;
     int order = strcmp((*x)->library, (*y)->library);
     return order != 0 ? order : strcmp((*x)->name, (*y)->name);
+}
+
+/* Prints the rest of a line of --list; names may contain anything. */
+static void list_name(const char *library, const char *name, const char *comment)
+{
+    char *text = mem_printf("%s:%s", library, name), *visible = utf8_visible(text, NULL);
+    printf("%s%s\n", visible, comment);
+    free(text);
+    free(visible);
 }
 
 void messages_list(const struct planner *planner)
@@ -26,15 +36,19 @@ void messages_list(const struct planner *planner)
     for (uint32_t i = 1; i < count; i++)
         sorted[i - 1] = &functions[i];
     qsort(sorted, count - 1, sizeof *sorted, compare_functions);
-    for (uint32_t i = 0; i + 1 < count; i++)
-        printf("0x%08" PRIx64 " %6" PRIu64 "  %s:%s%s\n", sorted[i]->address, sorted[i]->size,
-               sorted[i]->library, sorted[i]->readable,
-               !sorted[i]->entries_only ? ""
-               : sorted[i]->probed      ? "  (calls only, by a breakpoint)"
-                                        : "  (calls only)");
-    for (size_t i = 0; i < refused; i++)
-        printf("-               -  %s:%s  (%s)\n", refusals[i].library, refusals[i].name,
-               refusals[i].why);
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        printf("0x%08" PRIx64 " %6" PRIu64 "  ", sorted[i]->address, sorted[i]->size);
+        list_name(sorted[i]->library, sorted[i]->readable,
+                  !sorted[i]->entries_only ? ""
+                  : sorted[i]->probed      ? "  (calls only, by a breakpoint)"
+                                           : "  (calls only)");
+    }
+    for (size_t i = 0; i < refused; i++) {
+        char *why = mem_printf("  (%s)", refusals[i].why);
+        printf("-               -  ");
+        list_name(refusals[i].library, refusals[i].name, why);
+        free(why);
+    }
     free(sorted);
 }
 

@@ -12,6 +12,7 @@ import subprocess
 import unicodedata
 import unittest
 
+import elf
 import pbin
 import tool
 from fast_xxh3 import xxh3
@@ -133,6 +134,38 @@ class AllCodePoints(Case):
                 with open(target, encoding="utf-8") as f:
                     found = FORBIDDEN.search(f.read().replace("\f", "").replace("\t", ""))
                 self.assertIsNone(found, found and hex(ord(found[0])))
+
+    def program(self, names):
+        """An ELF file with a function for each of NAMES."""
+        table, members = b"\0", []
+        for i, name in enumerate(names):
+            members.append((len(table), elf.CODE + 16 * i, 16))
+            table += name.encode("utf-8") + b"\0"
+        return self.file("program", elf.write(16 * len(names), [(".symtab", elf.SYMTAB, 0, 3, 24, elf.symbols(members)),
+                                                                (".strtab", elf.STRTAB, 0, 0, 0, table)]))
+
+    def test_symbols(self):
+        """By the tools that print names of ELF files as they read them."""
+        names = list(all_code_points(4096))
+        path = self.program([*names, 'a"b,\x1b'])
+        addresses = [hex(elf.CODE + 16 * i) for i in range(len(names) + 1)]
+        self.assertGreater(len(self.harmless(self.output("pbin-addr2line", "-f", "-e", path, *addresses), 2 * len(addresses))), 10**6)
+        self.harmless(self.output("pbin-addr2line", "-f", "-p", "-e", path, *addresses), len(addresses))
+        csv_in = self.file("in.csv", "\n".join(["pc", *addresses, ""]).encode())
+        out = self.harmless(self.output("pbin-addr2line", "--csv", "pc", "-e", path, csv_in), len(addresses) + 1)
+        self.assertEqual(list(csv.reader(io.StringIO(out)))[-1][1], 'a"b,\\x1b')
+        self.harmless(self.output("funcmeter", "--list", path + ":.*"), len(addresses))
+
+    def test_units(self):
+        w = pbin.Writer({"name": "x", "pmu": pbin.CUSTOM, "unit": "W\x1b[2J\u202e", "cpus": 1, "cpu_time": 1, "times": 1, "wall_ns": 10**9}, xxh3)
+        w.put_threads([pbin.Thread(1)])
+        w.put_locations([pbin.Location(1, "b", [pbin.Frame("f", "f")])])
+        w.put_samples([pbin.Sample(1000, 1.0, [(0, 0, 1000)])])
+        path = self.file("unit.pbin", w.finish())
+        for argv in (["pbin-dump", "--samples"], ["pbin-dump"], ["pbin-aggregate"]):
+            for form in TABLES:
+                out = self.output(*argv, "--format", form, path).decode()
+                self.assertIsNone(FORBIDDEN.search(out.replace("\r\n", "\n")), (argv, form))
 
     def test_messages(self):
         name = "x\x1b[2J\u202e\u200b\x9b\u2028y"
