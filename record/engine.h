@@ -92,6 +92,7 @@ struct engine_result {
     uint64_t user;    /* CPU time of the program and of all processes it has waited for, as wait4 */
     uint64_t system;  /* gives it [ns]; both 0 when it was attached to */
     uint64_t faults;  /* their page faults; 0 when it was attached to */
+    size_t left;      /* processes of the program that had not ended; 0 when it was attached to */
     uint64_t samples; /* delivered */
     double reached;   /* rate of the samples [Hz], counted like the engine's frequency */
     uint64_t missed;  /* ticks skipped: the machine or the previous sample took too long */

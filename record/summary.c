@@ -35,6 +35,11 @@ static void print_samples(const struct options *o, const struct engine_result *r
         fprintf(stderr,
                 "sampler: switches between its threads cost the command about %.3g s of CPU time\n",
                 seconds_of(r->switching));
+    if (r->left > 0)
+        fprintf(stderr,
+                "sampler: %zu process%s of the command still run%s, and %s not sampled any more\n",
+                r->left, r->left > 1 ? "es" : "", r->left > 1 ? "" : "s",
+                r->left > 1 ? "are" : "is");
 }
 
 /* The energy of the counter is that of the samples and the rest; part of it is also used without the command. */

@@ -528,6 +528,14 @@ static void begin(struct engine_run *run)
     run->start = first != NULL ? first->time : clock_now();
 }
 
+static size_t left(const struct engine_run *run)
+{
+    size_t place = 0, count = 0;
+    for (const struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;)
+        count += p->pid != (uint32_t)run->pid && p->threads > 0;
+    return count;
+}
+
 static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
                      struct engine_result *result)
 {
@@ -554,6 +562,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     perf_window_end(run, result->wall, true);
     if (result->wall <= run->last)
         result->wall = run->last + 1;
+    result->left = run->attached ? 0 : left(run);
     perf_finish_all(run);
     result->reached = cpu > 0 ? (double)run->sightings * (double)SECOND / (double)cpu : 0;
     latency_result(&run->latency, result);

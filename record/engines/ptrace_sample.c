@@ -370,6 +370,7 @@ void ptrace_last_sample(struct engine_run *run)
         ptrace_add_total(run, tracee);
     }
     for (size_t i = 0; i < run->tracees.process_count; i++) {
+        run->result->left += run->command != NULL && run->tracees.processes[i]->threads > 0;
         add_unseen_so_far(run, run->tracees.processes[i]);
         ptrace_read_ticks(run, run->tracees.processes[i]);
     }
