@@ -183,10 +183,10 @@ static void raise_file_limit(void)
 }
 
 /* A tracer that gets its CPU late sees the program waiting rather than computing. It uses little time, and its children
- * do not inherit this. Returns whether it has a real-time priority. */
-static bool be_prompt(void)
+ * do not inherit this. Returns its real-time priority, the lowest unless it was started with another one; 0: none. */
+static int be_prompt(void)
 {
-    const struct sched_param lowest = {.sched_priority = 1};
+    struct sched_param own = {.sched_priority = 0};
     const struct {
         uint32_t size, policy;
         uint64_t flags;
@@ -199,10 +199,12 @@ static bool be_prompt(void)
                     .nice = getpriority(PRIO_PROCESS, 0),
                     .slice = SECOND / 10000}; /* the shorter, the sooner, since Linux 6.12 */
     prctl(PR_SET_TIMERSLACK, 1UL);
-    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0)
-        return true;
+    sched_getparam(0, &own);
+    own.sched_priority = own.sched_priority > 0 ? own.sched_priority : 1;
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &own) == 0)
+        return own.sched_priority;
     syscall(SYS_sched_setattr, 0, &attributes, 0);
-    return false;
+    return 0;
 }
 
 static int start_program(struct engine_run *run)
@@ -245,7 +247,9 @@ static void *tracer(void *opaque)
     run->cancelled = failed != 0;
     if (!run->cancelled) {
         raise_file_limit(); /* both not before the fork: the program would inherit them */
-        run->is_realtime = be_prompt();
+        run->priority = be_prompt();
+        if (run->pid > 0)
+            ptrace_outrank(run, run->pid);
         if (sched_getaffinity(0, sizeof run->cpus, &run->cpus) != 0)
             CPU_ZERO(&run->cpus);
         run->used = run->cpus;

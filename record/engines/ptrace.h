@@ -35,7 +35,7 @@ struct engine_run {
     size_t awaited; /* threads that were interrupted for the sample and have not stopped */
     uint64_t woken, begin,
         resumed; /* absolute [ns]: end of the last wait; start of the sample; last resumption of a thread for it */
-    bool is_realtime;   /* the sampler gets a CPU at once */
+    int priority; /* with a real-time priority the sampler gets a CPU at once; 0: it has none */
     struct tracee self; /* the tracer, with its times at the wake-up for the sample */
     uint64_t late;      /* delay of that wake-up [ns] */
     bool sleepers;      /* a thread of the last sample sometimes sleeps */
@@ -92,6 +92,8 @@ void ptrace_sample(struct engine_run *run);
 void ptrace_see(struct engine_run *run, struct tracee *tracee);
 /* Stops waiting for an AWAITED one. */
 void ptrace_give_up(struct engine_run *run, struct tracee *tracee);
+/* Gives the sampler a higher real-time priority than the thread TID, which would else keep it from its CPU. */
+void ptrace_outrank(struct engine_run *run, pid_t tid);
 /* Adds to the next sample: a row; the final CPU time of a thread. */
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row);
 void ptrace_add_total(struct engine_run *run, const struct tracee *tracee);

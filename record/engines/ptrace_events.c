@@ -212,6 +212,7 @@ static void on_exec(struct engine_run *run, struct tracee *leader)
         ptrace_add_unseen(run, process, process_cpu(process->pid), leader->run.cpu);
     process->crowded = false;
     process->faulting = true; /* it has no memory yet */
+    ptrace_outrank(run, leader->tid);
     set_options(run, leader);
     leader->pc = 0; /* it belonged to the old image */
     ptrace_new_image(run, process, RAW_EXEC, RAW_NO_IMAGE);

@@ -134,7 +134,7 @@ static void interrupt_all(struct engine_run *run)
 static bool was_prompt(const struct engine_run *run, const struct tracee *tracee,
                        const struct run_time *self)
 {
-    return run->is_realtime ||
+    return run->priority > 0 ||
            (!tracee->stuck && run->late < soon && self->delay - run->self.run.delay <= switch_time);
 }
 
@@ -236,6 +236,17 @@ static void hand_over(struct engine_run *run, uint64_t time)
         run->result->samples++;
 }
 
+void ptrace_outrank(struct engine_run *run, pid_t tid)
+{
+    struct sched_param theirs, ours;
+    if (run->priority == 0 || sched_getparam(tid, &theirs) != 0 ||
+        theirs.sched_priority < run->priority)
+        return;
+    ours.sched_priority = theirs.sched_priority + 1;
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &ours) == 0)
+        run->priority = ours.sched_priority;
+}
+
 static void move_to(struct engine_run *run, const cpu_set_t *cpus)
 {
     cpu_set_t usable;
@@ -259,6 +270,8 @@ static void choose_cpu(struct engine_run *run)
     for (size_t i = 0; i < run->tracees.count; i++) {
         const struct tracee *tracee = run->tracees.list[i];
         int cpu = tracee->ran ? tracee_cpu_number(tracee) : -1;
+        if (tracee->ran)
+            ptrace_outrank(run, tracee->tid);
         if (cpu < 0 || cpu >= CPU_SETSIZE)
             continue;
         faulting |= tracee->process->faulting;
@@ -297,7 +310,7 @@ static void read_ticks(struct engine_run *run)
 static void wake(struct engine_run *run)
 {
     struct run_time before = run->self.run, *now = &run->self.run;
-    bool timed = (run->sleepers || !run->is_realtime) && tracee_read_time(&run->self, now);
+    bool timed = (run->sleepers || run->priority == 0) && tracee_read_time(&run->self, now);
     run->at_once =
         timed && run->sleepers && now->slices == before.slices + 1 && now->delay == before.delay;
     run->sleepers = false;

@@ -129,6 +129,24 @@ class Names(Case):
             self.assertIn("-o: expected %p, %h, %r, %t or %% in the name", done.stderr)
 
 
+class Priority(Case):
+    def test_ptrace_outranks_the_command(self):
+        """A command with real-time priority would keep the sampler from its CPU. The highest is 99."""
+        show = "cat /proc/$PPID/task/*/stat"
+        for prefix, started in (([], 50), (["chrt", "-f", "20"], 50), (["chrt", "-f", "60"], 50), ([], 99)):
+            with self.subTest(prefix=prefix, started=started):
+                command = ["chrt", "-f", str(started), "sh", "-c", show]
+                try:
+                    done = self.run_tool(*prefix, SAMPLER, "--engine", "ptrace", "-q", "--", *command)
+                except AssertionError:
+                    if subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode == 0:
+                        raise
+                    return  # not allowed here
+                tasks = [line.rpartition(")")[2].split() for line in done.stdout.splitlines()]
+                wanted = 1 if started == 99 else max(started, *map(int, prefix[2:]), 0) + 1
+                self.assertEqual(max(int(fields[37]) for fields in tasks), wanted, done.stdout)
+
+
 class Aggregate(Case):
     def read(self, path):
         """Header, maps and entries of the aggregated dialect, by its description."""
