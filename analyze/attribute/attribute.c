@@ -196,8 +196,7 @@ void attribute_fit(struct attribution *a, const struct pbin_definitions *all,
                    const uint64_t *thread, const uint64_t *location, struct fit_view *view)
 {
     mem_reserve(&a->fit_rows, &a->fit_capacity, view->thread_samples + 1, sizeof *a->fit_rows);
-    for (size_t k = 0; k < view->thread_samples; k++)
-        a->fit_rows[k] = key_map_row(&a->keys, all, thread[k], location[k]);
+    attribution_rows(a, all, thread, location, view->thread_samples, a->fit_rows);
     view->row = a->fit_rows;
     fit_add_stretch(a->fit, view);
 }

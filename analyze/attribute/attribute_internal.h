@@ -20,6 +20,11 @@ static inline bool attribution_enter(struct attribution *a, uint64_t thread, uin
 size_t attribute_packed(struct attribution *attribution, const struct pbin_definitions *all,
                         size_t max);
 
+/* Finds the rows of COUNT thread samples. */
+void attribution_rows(struct attribution *attribution, const struct pbin_definitions *all,
+                      const uint64_t *thread, const uint64_t *location, size_t count,
+                      uint32_t *row);
+
 /* Adds the stretch that has just been settled to the sums for least squares. THREAD and LOCATION point to its first
  * thread sample. Everything in VIEW must be set except the rows. */
 void attribute_fit(struct attribution *attribution, const struct pbin_definitions *all,

@@ -25,7 +25,7 @@ static bool has_row(const uint32_t *row, size_t count, uint32_t wanted)
     return found != 0;
 }
 
-/* The rows of locations; several at a time, because a loop costs as much as a look into a table. */
+/* Several at a time, because a loop costs as much as a look into a table. */
 static void look_up(const uint32_t *restrict row_of, const uint64_t *restrict location,
                     size_t count, uint32_t *restrict row)
 {
@@ -38,17 +38,17 @@ static void look_up(const uint32_t *restrict row_of, const uint64_t *restrict lo
         row[k] = row_of[location[k]];
 }
 
-static void find_rows(struct chunk *c)
+void attribution_rows(struct attribution *a, const struct pbin_definitions *all,
+                      const uint64_t *thread, const uint64_t *location, size_t count, uint32_t *row)
 {
-    struct key_map *keys = &c->attribution->keys;
-    const uint64_t *thread = c->in.thread, *location = c->in.location;
-    if (!keys->by_thread && keys->count >= c->all->location_count) {
-        look_up(keys->row, location, c->in.thread_samples, c->row);
-        if (!has_row(c->row, c->in.thread_samples, NO_ROW)) /* all have been found before */
+    struct key_map *keys = &a->keys;
+    if (!keys->by_thread && keys->count >= all->location_count) {
+        look_up(keys->row, location, count, row);
+        if (!has_row(row, count, NO_ROW)) /* all have been found before */
             return;
     }
-    for (size_t k = 0; k < c->in.thread_samples; k++)
-        c->row[k] = key_map_row(keys, c->all, thread[k], location[k]);
+    for (size_t k = 0; k < count; k++)
+        row[k] = key_map_row(keys, all, thread[k], location[k]);
 }
 
 /* Counts one sample for each thread sample, and an entry if the thread was in another row BEFORE. */
@@ -222,7 +222,7 @@ size_t attribute_packed(struct attribution *a, const struct pbin_definitions *al
         return 0;
     if (a->fit != NULL && a->weigher.share->packed.done == c.in.samples)
         fit_stretch(a, all, &c.in);
-    find_rows(&c);
+    attribution_rows(a, all, c.in.thread, c.in.location, c.in.thread_samples, c.row);
     enter_rows(&c);
     struct packed_totals totals = packed_weigh(&c.in, c.seen, c.part);
     add_up(&c, &totals);

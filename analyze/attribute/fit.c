@@ -63,6 +63,8 @@ void fit_delete(struct fit *fit)
     free(fit->after);
     free(fit->sample);
     free(fit->paired);
+    free(fit->tally);
+    free(fit->switches);
     fit_times_free(&fit->times);
     free(fit);
 }

@@ -57,6 +57,7 @@ struct fit_window {
 enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS, FIT_RESTLESS };
 
 struct fit_entry;
+struct fit_tally;
 
 /* A window in doubles [ns] [J] [ns^2]. */
 struct fit_inner {
@@ -107,6 +108,9 @@ struct fit {
     bool *paired;             /* by thread sample: its variance is corrected */
     size_t of_capacity, after_capacity, sample_capacity, paired_capacity;
     struct fit_times times;
+    struct fit_tally *tally; /* see fit_regular.c */
+    double *switches;
+    size_t switch_capacity;
 };
 
 struct fit *fit_new(void);

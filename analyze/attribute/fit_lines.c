@@ -6,7 +6,7 @@
  * The line is drawn through all samples, through those with even numbers, and through those with odd numbers. The window
  * may change within the interval.
  * SPDX-License-Identifier: MIT */
-#include "analyze/attribute/fit_windows.h"
+#include "analyze/attribute/fit_regular.h"
 
 #include <math.h>
 
@@ -37,7 +37,7 @@ static uint32_t find_entry(struct fit *fit, size_t window, uint16_t column)
     return at;
 }
 
-static inline double *entry_of(struct fit *fit, size_t window, uint16_t column)
+double *fit_entry_of(struct fit *fit, size_t window, uint16_t column)
 {
     uint32_t at = fit->latest[column];
     if (at >= fit->entry_count || fit->entries[at].window != window ||
@@ -49,7 +49,7 @@ static inline double *entry_of(struct fit *fit, size_t window, uint16_t column)
 /* CPU time in the same row by all estimates. */
 static inline void add_same(struct fit *fit, size_t window, uint16_t column, double cpu_ns)
 {
-    double *cpu = entry_of(fit, window, column);
+    double *cpu = fit_entry_of(fit, window, column);
     for (size_t e = 0; e < FIT_ESTIMATES; e++)
         cpu[e] += cpu_ns;
 }
@@ -68,8 +68,8 @@ static void add_lines(struct fit *fit, size_t window, const struct line *lines, 
         const struct line *l = &lines[e];
         double middle = l->low + (begin + end) / 2 * (l->high - l->low);
         double cpu = cpu_ns * (end - begin), to = fit_to_tick(cpu * middle);
-        entry_of(fit, window, l->from)[e] += fit_to_tick(cpu) - to;
-        entry_of(fit, window, l->to)[e] += to;
+        fit_entry_of(fit, window, l->from)[e] += fit_to_tick(cpu) - to;
+        fit_entry_of(fit, window, l->to)[e] += to;
     }
 }
 
@@ -182,10 +182,10 @@ static void pair_up(struct fit_windows *w, size_t i, size_t k)
         return;
     uint16_t a = fit->of[p], b = fit->of[k];
     double first = fit_to_tick(v->cpu_ns[p]), second = fit_to_tick(v->cpu_ns[k]);
-    entry_of(fit, window, a)[1] += second;
-    entry_of(fit, window, b)[1] -= second;
-    entry_of(fit, window, b)[2] += first;
-    entry_of(fit, window, a)[2] -= first;
+    fit_entry_of(fit, window, a)[1] += second;
+    fit_entry_of(fit, window, b)[1] -= second;
+    fit_entry_of(fit, window, b)[2] += first;
+    fit_entry_of(fit, window, a)[2] -= first;
     count_switch(fit, a, b, sqrt(8 * first * second));
 }
 
@@ -263,7 +263,7 @@ static void put_sum(struct fit *fit, size_t window, uint16_t column, double whol
 {
     if (whole == 0 && even == 0 && odd == 0)
         return;
-    double *cpu = entry_of(fit, window, column);
+    double *cpu = fit_entry_of(fit, window, column);
     cpu[0] += whole;
     cpu[1] += even;
     cpu[2] += odd;
@@ -423,6 +423,15 @@ static void add_threads(struct fit_windows *w)
         add_thread(w, slope, j, n);
 }
 
+/* Everything but what fit_add_regular adds. */
+static void add_ends(struct fit_windows *w)
+{
+    size_t n = w->view->threads[0], count = w->view->stretch->count;
+    for (size_t i = 0; i < count; i = i + 1 == FIT_REGULAR_FROM ? count - FIT_REGULAR_END : i + 1)
+        for (size_t j = 0; j < n; j++)
+            add_thread_sample(w, i, n * i + j);
+}
+
 static void add_samples(struct fit_windows *w)
 {
     const struct fit_view *v = w->view;
@@ -436,13 +445,43 @@ static void add_samples(struct fit_windows *w)
     }
 }
 
+VECTORS
+static bool any_from(const uint32_t *row, size_t count, size_t from)
+{
+    uint32_t any = 0, limit = from < UINT32_MAX ? (uint32_t)from : UINT32_MAX;
+    for (size_t k = 0; k < count; k++)
+        any |= (uint32_t)(row[k] >= limit);
+    return any != 0;
+}
+
+VECTORS
+static bool any_without(const uint16_t *column, size_t count)
+{
+    uint16_t any = 0;
+    for (size_t k = 0; k < count; k++)
+        any |= (uint16_t)(column[k] == FIT_NONE);
+    return any != 0;
+}
+
+/* Most stretches have no new rows: it is enough to look at all at once whether there are any. */
+static void find_columns(struct fit *fit, const struct fit_view *v)
+{
+    enum { STEP = 8 };
+    size_t count = v->thread_samples, k = 0;
+    if (!any_from(v->row, count, fit->rows)) {
+        for (; k + STEP <= count; k += STEP)
+            for (size_t l = 0; l < STEP; l++)
+                fit->of[k + l] = fit->column_of[v->row[k + l]];
+        k = any_without(fit->of, k) ? 0 : k;
+    }
+    for (; k < count; k++)
+        fit->of[k] = fit_column(fit, v->row[k]);
+}
+
 static void link_threads(struct fit *fit, const struct fit_view *v)
 {
     mem_reserve(&fit->of, &fit->of_capacity, v->thread_samples + 1, sizeof *fit->of);
-    for (size_t k = 0; k < v->thread_samples; k++)
-        fit->of[k] = v->row[k] < fit->rows && fit->column_of[v->row[k]] != FIT_NONE
-                         ? fit->column_of[v->row[k]]
-                         : fit_column(fit, v->row[k]);
+    find_columns(fit, v);
     for (size_t k = 0; k < v->thread_samples && v->waits != NULL; k++)
         fit->of[k] = v->waits[k] ? FIT_WAITS : fit->of[k];
     if (v->uses == NULL)
@@ -462,5 +501,10 @@ static void link_threads(struct fit *fit, const struct fit_view *v)
 void fit_add_lines(struct fit_windows *w)
 {
     link_threads(w->fit, w->view);
-    add_samples(w);
+    if (!fit_is_regular(w)) {
+        add_samples(w);
+        return;
+    }
+    add_ends(w);
+    fit_add_regular(w);
 }

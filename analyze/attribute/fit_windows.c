@@ -339,7 +339,7 @@ static void take_inner(struct fit_windows *w, size_t n)
 static void add_totals(struct fit_windows *w)
 {
     struct fit *fit = w->fit;
-    double total[FIT_COLUMNS] = {0};
+    double *total = w->total;
     for (size_t e = 0; e < fit->entry_count; e++)
         total[fit->entries[e].column] += fit->entries[e].cpu[0];
     for (size_t n = 0; n < w->count; n++)
@@ -364,7 +364,8 @@ static void end_of_stretch(struct fit_windows *w)
     struct fit *fit = w->fit;
     for (size_t n = 0; n < w->count; n++) {
         if (n > 0 && n + 1 < w->count) {
-            take_inner(w, n);
+            if (n < w->taken_from || n >= w->taken_end)
+                take_inner(w, n);
             continue;
         }
         extend_open(w, n);
@@ -438,6 +439,8 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     if (view->stretch->count == 0)
         return;
     w.differ = fit_times_differ(view);
+    w.taken_from = w.taken_end = 0;
+    memset(w.total, 0, sizeof w.total);
     w.restless = !w.differ && fit_times_place(&fit->times, &placed, w.ends);
     find_windows(&w);
     fit_cross_edge(fit, edge_mode(&w), view->stretch->rate[0]);

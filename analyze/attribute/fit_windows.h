@@ -30,9 +30,11 @@ struct fit_windows {
     bool timed;                     /* NS and LAST are known */
     bool restless, ends[STRETCH];   /* see fit_times_place */
     bool exact; /* where CPU times were averages, windows were joined until they are not */
-    uint16_t whole[STRETCH];     /* IN if windows are intervals, or all of the stretch */
-    uint16_t joined[2][STRETCH]; /* IN if windows were joined */
-    double all[STRETCH_WINDOWS]; /* ENERGY in these cases */
+    uint16_t whole[STRETCH];      /* IN if windows are intervals, or all of the stretch */
+    uint16_t joined[2][STRETCH];  /* IN if windows were joined */
+    double all[STRETCH_WINDOWS];  /* ENERGY in these cases */
+    size_t taken_from, taken_end; /* windows that are complete and in the sums */
+    double total[FIT_COLUMNS];    /* their CPU times by column [ns] */
 };
 
 /* To the nearest part of FIT_TICK, so that sums are the same in any order. */

@@ -256,6 +256,28 @@ class FitTest(tool.Case):
             self.assertEqual(len({(t.status, t.out) for t in tables}), 1)
             self.assertEqual(tables[0].status, seed == 4, tables[0].err)  # 16 windows are not enough
 
+    def test_many_samples_at_a_time(self):
+        """Threads that always run are added many samples at a time, unless gaps are looked for: to the same sums. Some wait now
+        and then in the last profiles."""
+        for seed, held, threads in ((11, 1, 1), (12, 1, 2), (13, 5, 2), (14, 10, 5), (15, 1, 3), (16, 10, 2)):
+            rng = random.Random(seed)
+            samples, power = [], 1
+            for i in range(3000):
+                before, power = power, power if i % held else rng.uniform(1, 9)
+                part = rng.random() if seed % 2 == 0 else 1  # of the interval with an update
+                ns = rng.randrange(500_000, 1_500_000)
+                who = [(t, (i // 9 + t) % 3 + 3 * (i % 4 == 0), 0 if seed > 14 and i // 500 % 2 and rng.random() < 0.1 else
+                        ns - rng.randrange(200_000)) for t in range(threads)]
+                samples.append(pbin.Sample(ns, before + part * (power - before), who))
+            path = self.put("p.pbin", make(samples, threads, threads))
+            sums = []
+            for how in ([], ["--max-gap", "1e6"]):
+                out = os.path.join(self.folder, "out.pbin")
+                self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", *how, "-o", out, path])
+                with open(out, "rb") as file:
+                    sums.append(sums_of(file.read()))
+            self.assertEqual(sums[0], sums[1], seed)
+
     def test_fewer_keys(self):
         """Columns are joined with their products: as if the profile had been read with fewer keys."""
         path = self.put("keys.pbin", make(wandering(8, threads=2), 2, 2))

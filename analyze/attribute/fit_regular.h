@@ -1,0 +1,21 @@
+/* Internal to fit*.c: the windows of threads that are in every sample and always run, which is the common case.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_FIT_REGULAR_H
+#define ANALYZE_ATTRIBUTE_FIT_REGULAR_H
+
+#include "analyze/attribute/fit_windows.h"
+
+/* A regular stretch has intervals before and after these. */
+enum { FIT_REGULAR_FROM = 2, FIT_REGULAR_END = 1 };
+
+/* Can fit_add_regular add the stretch? */
+bool fit_is_regular(const struct fit_windows *windows);
+
+/* Adds all intervals, except the first FIT_REGULAR_FROM and the last FIT_REGULAR_END, to the same bits as fit_add_lines one by
+ * one. These must be in the entries of windows. Takes the windows from TAKEN_FROM to TAKEN_END. */
+void fit_add_regular(struct fit_windows *windows);
+
+/* Adds the CPU time that COLUMN used in a window. */
+double *fit_entry_of(struct fit *fit, size_t window, uint16_t column);
+
+#endif
