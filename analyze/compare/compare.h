@@ -75,12 +75,13 @@ enum verdict {
     VERDICT_GONE,
     VERDICT_AS_TOTAL,
     VERDICT_MORE,
-    VERDICT_FEWER
+    VERDICT_FEWER,
+    VERDICT_LESS
 };
 
 /* "not tested", "not significant", "faster", "slower", "new", "gone", "as the total" (for single runs, which cannot
- * distinguish a program that changed everywhere by the same factor from a slower machine), "more" and "fewer"
- * (calls). */
+ * distinguish a program that changed everywhere by the same factor from a slower machine); of metrics that are no times
+ * "more" and "less", or "fewer" (calls, samples). */
 const char *verdict_name(enum verdict verdict);
 
 struct significance {

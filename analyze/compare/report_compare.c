@@ -71,11 +71,16 @@ static struct table_cell line_cell(const struct compare_view *v, const struct ru
                                                                  : (struct table_cell){0};
 }
 
-static struct table_cell with_tone(struct table_cell cell, const struct significance *result)
+/* More calls are neither good nor bad. */
+static struct table_cell with_tone(const struct compare_view *v, struct table_cell cell,
+                                   const struct significance *result)
 {
-    if (result->significant && result->verdict == VERDICT_SLOWER)
+    enum verdict verdict = result->verdict;
+    if (!result->significant || v->report->metric == COMPARE_CALLS)
+        return cell;
+    if (verdict == VERDICT_SLOWER || verdict == VERDICT_MORE)
         cell.tone = TONE_BAD;
-    if (result->significant && result->verdict == VERDICT_FASTER)
+    if (verdict == VERDICT_FASTER || verdict == VERDICT_LESS || verdict == VERDICT_FEWER)
         cell.tone = TONE_GOOD;
     return cell;
 }
@@ -104,15 +109,15 @@ static size_t fill_set(const struct compare_view *v, size_t row, size_t set,
     struct table_cell all[OF_ALL] = {{0}};
     size_t count = 0;
     all[OF_VALUE] = value_cell(v, has_value(v, row, set) ? value : NAN);
-    all[OF_DIFFERENCE] = with_tone(cell_real(there ? value - base : NAN), j);
-    all[OF_RATIO] = with_tone(cell_real(there && base != 0 ? 100 * value / base : NAN), j);
+    all[OF_DIFFERENCE] = with_tone(v, cell_real(there ? value - base : NAN), j);
+    all[OF_RATIO] = with_tone(v, cell_real(there && base != 0 ? 100 * value / base : NAN), j);
     if (v->report->has_error)
         all[OF_ERROR] = cell_real(total   ? total_error(v, set)
                                   : there ? row_error(v, row, set)
                                           : NAN);
     all[OF_P] = cell_real(j->p);
     all[OF_SIGNIFICANT] = cell_text(there ? j->significant ? "yes" : "no" : "");
-    all[OF_VERDICT] = with_tone(cell_text(there ? verdict_name(j->verdict) : ""), j);
+    all[OF_VERDICT] = with_tone(v, cell_text(there ? verdict_name(j->verdict) : ""), j);
     if (!total)
         all[OF_LINE] = line_cell(v, pick(v, row, set));
     for (int i = 0; i < OF_ALL; i++)

@@ -11,8 +11,9 @@ const struct compare_options compare_defaults = {
 
 const char *verdict_name(enum verdict verdict)
 {
-    static const char *const names[] = {"not tested", "not significant", "faster", "slower", "new",
-                                        "gone",       "as the total",    "more",   "fewer"};
+    static const char *const names[] = {
+        "not tested", "not significant", "faster", "slower", "new",
+        "gone",       "as the total",    "more",   "fewer",  "less"};
     return names[verdict];
 }
 
@@ -140,6 +141,22 @@ static double largest_share(const struct pair *pair, enum compare_metric metric)
     return fmax(a, b); /* ignores a NaN */
 }
 
+static enum verdict direction(enum compare_metric metric, bool larger)
+{
+    switch (metric) {
+    case COMPARE_TIME:
+    case COMPARE_EXECUTION:
+    case COMPARE_INCLUSIVE:
+    case COMPARE_CALL_TIME:
+        return larger ? VERDICT_SLOWER : VERDICT_FASTER;
+    case COMPARE_CALLS:
+    case COMPARE_SAMPLES:
+        return larger ? VERDICT_MORE : VERDICT_FEWER;
+    default:
+        return larger ? VERDICT_MORE : VERDICT_LESS;
+    }
+}
+
 /* LABEL: the row has no code (_idle, ...), so that it is 0 where it is missing. */
 static struct significance decide(const struct pair *pair, enum compare_metric metric, double p,
                                   double alpha, bool label)
@@ -151,10 +168,8 @@ static struct significance decide(const struct pair *pair, enum compare_metric m
         j.verdict = pair->b == NULL ? VERDICT_NOT_TESTED : VERDICT_NEW;
     else if (pair->b == NULL && !label)
         j.verdict = VERDICT_GONE;
-    else if (j.significant && metric == COMPARE_CALLS)
-        j.verdict = b > a ? VERDICT_MORE : VERDICT_FEWER;
     else if (j.significant)
-        j.verdict = b > a ? VERDICT_SLOWER : VERDICT_FASTER;
+        j.verdict = direction(metric, b > a);
     else if (isnan(p))
         j.verdict = VERDICT_NOT_TESTED;
     return j;

@@ -57,7 +57,7 @@ class Labels(Compare):
             self.assertEqual((rows["_idle"]["base"], rows["_idle"]["other"]), values)
             self.assertEqual((rows["_idle"]["verdict"], rows["g"]["verdict"]), ("not tested", verdict))
             rows, _ = self.compare("energy", [base] * 2, [other] * 2)
-            self.assertIn(rows["_idle"]["verdict"], ("faster", "slower"))
+            self.assertIn(rows["_idle"]["verdict"], ("less", "more"))
             self.assertEqual(set(self.compare("energy", [base], [other], "--common")[0]), {"f"})
 
 

@@ -86,10 +86,10 @@ class Compare(tool.Case):
         self.assertEqual(sorted(got), keys)
         for key in keys:
             self.check_row(got[key], base, other, name, key, keys, p[key], columns)
-            self.check_verdict(got[key], base, other, key, columns[2])
+            self.check_verdict(got[key], base, other, name, key, columns[2])
         self.check_row(table["total"], base, other, name, None, keys, p[None], columns)
 
-    def check_verdict(self, row, base, other, key, suffix):
+    def check_verdict(self, row, base, other, name, key, suffix):
         if not ref.is_there(base, key):
             want = "new"
         elif not ref.is_there(other, key):
@@ -97,7 +97,8 @@ class Compare(tool.Case):
         elif row["significant" + suffix] == "no":
             want = "not tested" if row["p" + suffix] is None else "not significant"
         else:
-            want = "slower" if row["difference" + suffix] > 0 else "faster"
+            words = {"time": ("faster", "slower"), "execution-time": ("faster", "slower"), "samples": ("fewer", "more")}
+            want = words.get(name, ("less", "more"))[row["difference" + suffix] > 0]
         self.assertEqual(row["verdict" + suffix], want)
 
 
