@@ -1,10 +1,10 @@
-/* Creates threads one after the other, each much shorter than a sampling interval, that run two functions.
+/* Creates threads one after the other that run two functions, each much shorter than a sampling interval.
  *
  * Recipe: sampler -o short.bin -- short_threads 300 3000
  * Each thread computes for about MICROSECONDS, 30 % of them in short_30, the rest in short_70. Prints the CPU time that
- * the threads spent there together [ns].
+ * the threads spent there together [ns]. Before it creates a thread, the program itself computes for BEFORE microseconds.
  *
- * usage: short_threads MICROSECONDS THREADS
+ * usage: short_threads MICROSECONDS THREADS [BEFORE]
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <stdint.h>
@@ -32,6 +32,15 @@ __attribute__((noinline)) static void short_70(unsigned long n)
     sink = x;
 }
 
+/* As long as a round of the others. */
+__attribute__((noinline)) static void creating(unsigned long n)
+{
+    uint64_t x = n;
+    for (; n > 0; n--)
+        x = x * 3202034522624059733U + 1U;
+    sink = x;
+}
+
 static double now(void)
 {
     struct timespec t;
@@ -51,15 +60,18 @@ static void *work(void *total)
 int main(int count, char **arguments)
 {
     enum { TRIAL = 2000000 };
-    if (count != 3) {
-        fprintf(stderr, "usage: short_threads MICROSECONDS THREADS\n");
+    if (count < 3 || count > 4) {
+        fprintf(stderr, "usage: short_threads MICROSECONDS THREADS [BEFORE]\n");
         return 2;
     }
     double begin = now(), total = 0;
     short_70(TRIAL);
-    rounds = (unsigned long)(strtod(arguments[1], NULL) * 1e3 * TRIAL / (now() - begin));
+    double each = 1e3 * TRIAL / (now() - begin);
+    rounds = (unsigned long)(strtod(arguments[1], NULL) * each);
+    unsigned long before = count > 3 ? (unsigned long)(strtod(arguments[3], NULL) * each) : 0;
     for (long left = strtol(arguments[2], NULL, 10); left > 0; left--) {
         pthread_t thread;
+        creating(before);
         if (pthread_create(&thread, NULL, work, &total) != 0)
             return 1;
         pthread_join(thread, NULL);

@@ -304,15 +304,16 @@ static void adapt(struct engine_run *run, uint64_t now)
     run->sightings_before = sightings;
     if (run->options->max_overhead > 0 && cost > allowed) {
         run->result->gave_way = run->gave_way = true;
-        perf_sets_rate(&run->sets, fmin(mean * 1.25, fmax(asked, (double)SECOND / gentlest)));
+        mean = fmin(mean * 1.25, fmax(asked, (double)SECOND / gentlest));
+        perf_sets_rate(&run->sets, mean, mean);
     } else if (run->gave_way) {
         run->gave_way = mean > asked;
-        if (cost < allowed / 2)
-            perf_sets_rate(&run->sets, fmax(mean / 1.1, asked));
+        mean = cost < allowed / 2 ? fmax(mean / 1.1, asked) : mean;
+        perf_sets_rate(&run->sets, mean, mean);
     } else if (run->setup.kernel && run->switches.part >= 1 && taken >= 50 && used > 0) {
         double ratio =
             taken / (used / asked); /* the reaction of this process is part of an interval */
-        perf_sets_rate(&run->sets, fmin(fmax(mean * sqrt(ratio), 0.5 * asked), 1.2 * asked));
+        perf_sets_rate(&run->sets, fmin(fmax(mean * sqrt(ratio), 0.5 * asked), 1.2 * asked), asked);
     }
 }
 

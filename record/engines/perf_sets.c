@@ -26,6 +26,8 @@ static const uint64_t batch_time = SECOND / 1000;          /* shortest batch */
 static const double soon = 0.25;  /* means: the thread has hardly done anything else since */
 static const double overdue = 16; /* batches */
 static const uint64_t retry = SECOND / 1000; /* between looks at a thread that waits */
+static const double seed_life =
+    64; /* means: a thread that has created none for so long samples as others do */
 
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
                     double frequency, bool random, bool prompt_reaction)
@@ -34,6 +36,7 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
                                .prompt = prompt_reaction,
                                .outputs = mem_zalloc(setup->cpu_count, sizeof *outputs),
                                .mean = (double)SECOND / frequency,
+                               .exact = (double)SECOND / frequency,
                                .random = random,
                                .batch = frequency > PERF_EACH,
                                .least = prompt_reaction ? prompt : slow};
@@ -43,9 +46,10 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
     sets->state |= 1;
 }
 
-void perf_sets_rate(struct perf_sets *sets, double mean)
+void perf_sets_rate(struct perf_sets *sets, double mean, double exact)
 {
     sets->mean = fmax(mean, shortest_batch);
+    sets->exact = fmax(exact, shortest_batch);
 }
 
 void perf_sets_turn(struct perf_sets *sets, bool on)
@@ -80,36 +84,58 @@ static double floor_of(const struct perf_sets *sets, bool birth)
     return sets->batch ? shortest_batch : shortest;
 }
 
-/* A period [ns]. LEAST is 0 for the first one of a thread. */
-static uint64_t draw(struct perf_sets *sets, double least)
+/* From one sample that counts to the next, of means of MEAN [ns]. */
+static double draw_of(struct perf_sets *sets, double mean)
 {
-    double period = sets->mean;
-    if (sets->random && sets->batch && least > 0)
-        period *= (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow) *
-                  (1 - 0.5 * period / batch_length(sets)); /* half a period is lost to each batch */
-    else if (sets->random)
-        period = (period - sets->reaction) * fmin(least - (1 - least) * log(uniform(sets)), most);
-    return (uint64_t)fmax(period, floor_of(sets, least == 0));
+    if (!sets->random)
+        return mean;
+    if (sets->batch)
+        return mean * (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow);
+    return mean * fmin(sets->least - (1 - sets->least) * log(uniform(sets)), most);
 }
 
-/* The time from a sample at TIME to the start of the next period is part of the interval: subtract it from the mean. */
-static void learn_reaction(struct perf_sets *sets, uint64_t time)
+static double draw(struct perf_sets *sets)
 {
-    double reaction = fmin((double)(clock_now() - time), 0.25 * sets->mean);
-    sets->reaction += (reaction - sets->reaction) / 64;
+    return draw_of(sets, sets->mean);
 }
 
-static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double least)
+/* From any moment to the next sample that counts [ns]. */
+static double draw_first(struct perf_sets *sets)
+{
+    if (!sets->random)
+        return sets->mean;
+    if (sets->batch)
+        return draw_of(sets, sets->exact) * uniform(sets);
+    return sets->exact * fmin(-log(uniform(sets)), most);
+}
+
+/* Its next period: BIRTH as in struct perf_sampler. */
+static void set_period(struct perf_sets *sets, struct perf_sampler *sampler, double period,
+                       bool birth)
+{
+    sampler->before = sampler->period;
+    sampler->period = sampler->due = (uint64_t)fmax(period, floor_of(sets, birth));
+    sampler->born = sampler->birth;
+    sampler->birth = birth;
+    sampler->seed = false;
+    sampler->since = sampler->used = 0;
+}
+
+static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double period, bool birth)
 {
     if (sampler->fd < 0)
         return;
-    sampler->before = sampler->period;
-    sampler->period = draw(sets, least);
-    sampler->born = sampler->birth;
-    sampler->birth = least == 0;
+    set_period(sets, sampler, period, birth);
     perf_set_period(sets->setup, sampler->fd, sampler->period);
     sampler->armed = clock_now();
-    sampler->fired = false;
+}
+
+/* What is left of an interval that began with a sample at TIME. The thread may not have run since, but has not used another
+ * PERIOD. */
+static double draw_rest(struct perf_sets *sets, uint64_t time, uint64_t period)
+{
+    double interval = draw(sets), gone = fmin((double)(clock_now() - time), (double)period);
+    return interval - fmod(gone, interval);
 }
 
 static void close_set(struct perf_sets *sets, struct perf_set *set)
@@ -164,8 +190,7 @@ static void close_unused(struct perf_sets *sets, struct perf_set *set)
 static int open_one(struct perf_sets *sets, struct perf_sampler *sampler, size_t cpu, pid_t tid,
                     bool on_exec)
 {
-    sampler->period = sampler->before = draw(sets, 0);
-    sampler->birth = true;
+    sampler->born = true;
     sampler->fd =
         perf_open_sampler(sets->setup, tid, sets->setup->cpus[cpu], on_exec, sampler->period);
     if (sampler->fd < 0)
@@ -176,21 +201,18 @@ static int open_one(struct perf_sets *sets, struct perf_sampler *sampler, size_t
     return ioctl(sampler->fd, PERF_EVENT_IOC_SET_OUTPUT, sets->outputs[cpu]);
 }
 
-int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_exec)
+/* Opens the samplers of SET, whose periods are known, for THREAD. Takes SET. Returns 0, or -1 with errno set. */
+static int open_set(struct perf_sets *sets, struct perf_set *set, struct perf_thread *thread,
+                    bool on_exec)
 {
-    size_t count = sets->setup->cpu_count;
-    struct perf_set *set = mem_zalloc(1, sizeof *set + count * sizeof set->samplers[0]);
-    int result = 0, errnum = 0;
-    for (size_t i = 0; i < count; i++)
-        set->samplers[i].fd = -1;
     set->chain = sets->list;
     sets->list = set;
     set->mark = perf_open_mark((pid_t)thread->tid);
-    result = set->mark >= 0 ? 0 : -1;
-    for (size_t i = 0; i < count && result == 0; i++)
+    int result = set->mark >= 0 ? 0 : -1;
+    for (size_t i = 0; i < sets->setup->cpu_count && result == 0; i++)
         result = open_one(sets, &set->samplers[i], i, (pid_t)thread->tid, on_exec);
     if (result != 0) {
-        errnum = errno;
+        int errnum = errno;
         close_set(sets, set);
         errno = errnum;
         return -1;
@@ -200,6 +222,22 @@ int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_ex
     set->owner = thread;
     thread->own = set;
     return 0;
+}
+
+static struct perf_set *new_set(struct perf_sets *sets)
+{
+    size_t count = sets->setup->cpu_count;
+    struct perf_set *set = mem_zalloc(1, sizeof *set + count * sizeof set->samplers[0]);
+    for (size_t i = 0; i < count; i++) {
+        set->samplers[i].fd = -1;
+        set_period(sets, &set->samplers[i], draw_first(sets), true);
+    }
+    return set;
+}
+
+int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_exec)
+{
+    return open_set(sets, new_set(sets), thread, on_exec);
 }
 
 void perf_set_leave(struct perf_sets *sets, struct perf_thread *thread)
@@ -225,6 +263,15 @@ void perf_set_open_late(struct perf_sets *sets, struct perf_thread *thread)
         sets->full = used_up(errno);
 }
 
+/* Draws the period of the next child. What it inherits must not depend on whether its creator was sampled: a period that the
+ * creator has outlasted is a long one, and the next one after a sample is never short. */
+static void sow(struct perf_sets *sets, struct perf_sampler *sampler)
+{
+    arm(sets, sampler, draw_first(sets), true);
+    sampler->seed = true;
+    sampler->sown = sampler->armed;
+}
+
 void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
                       const struct perf_thread *parent, uint64_t time)
 {
@@ -236,18 +283,44 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
     link_heir(set, child);
     uint64_t now = clock_now();
     for (size_t i = 0; sets->random && i < sets->setup->cpu_count; i++)
-        if ((double)(now - set->samplers[i].armed) >= sets->mean)
-            arm(sets, &set->samplers[i], 0); /* short lives are sampled too */
+        if ((double)(now - set->samplers[i].sown) >= sets->mean)
+            sow(sets, &set->samplers[i]);
 }
 
-/* Opens samplers for all threads that use SET, and closes it: an inherited event ends only with its original. A thread
- * whose samplers cannot be opened has ended, or has more privileges than this process. */
-static void adopt(struct perf_sets *sets, struct perf_set *set)
+/* Opens samplers for THREAD, which has a sample from CPU at TIME and has inherited its samplers. */
+static int open_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
+                        uint64_t time)
 {
-    struct perf_thread *owner = set->owner, *heir;
+    struct perf_set *set = new_set(sets);
+    set_period(sets, &set->samplers[cpu], draw_rest(sets, time, thread->former), true);
+    return open_set(sets, set, thread, false);
+}
+
+/* Opens samplers for the owner of OLD again: a period for the next child remains. */
+static int open_again(struct perf_sets *sets, const struct perf_set *old)
+{
+    struct perf_set *set = new_set(sets);
+    for (size_t i = 0; i < sets->setup->cpu_count; i++)
+        if (old->samplers[i].seed) {
+            set->samplers[i] = old->samplers[i];
+            set->samplers[i].fd = -1;
+        }
+    return open_set(sets, set, old->owner, false);
+}
+
+/* Opens samplers for all threads that use SET, and closes it: an inherited event ends only with its original. THREAD is
+ * one of them and has a sample from CPU at TIME. A thread whose samplers cannot be opened has ended, or has more privileges
+ * than this process. */
+static void adopt(struct perf_sets *sets, struct perf_set *set, const struct perf_thread *thread,
+                  size_t cpu, uint64_t time)
+{
+    struct perf_thread *heir;
+    bool owned = set->owner != NULL;
     while (!sets->full && (heir = set->heirs) != NULL) {
-        bool last = heir->heir_next == NULL && owner == NULL; /* SET is closed with it */
-        if (perf_set_open(sets, heir, false) != 0) {
+        bool last = heir->heir_next == NULL && !owned; /* SET is closed with it */
+        int result =
+            heir == thread ? open_sampled(sets, heir, cpu, time) : perf_set_open(sets, heir, false);
+        if (result != 0) {
             sets->full = used_up(errno);
             if (sets->full)
                 return;
@@ -256,32 +329,21 @@ static void adopt(struct perf_sets *sets, struct perf_set *set)
         if (last)
             return;
     }
-    if (owner != NULL && !sets->full && perf_set_open(sets, owner, false) != 0)
+    if (owned && !sets->full && open_again(sets, set) != 0)
         sets->full = used_up(errno);
 }
 
-/* The period of this sample has already produced one, but was not replaced in time. Does the sample count? */
-static bool is_due(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
+/* A sample of SAMPLER: does it count? Each stands for one period of CPU time. */
+static bool is_due(struct perf_sets *sets, struct perf_sampler *sampler)
 {
-    sampler->since += time >= sampler->armed ? sampler->period : sampler->before;
-    if ((double)sampler->since < sets->mean)
+    sampler->since += sampler->period;
+    sampler->used += sampler->period;
+    if (sampler->since < sampler->due)
         return false;
-    sampler->since = 0;
-    return true;
-}
-
-static bool sampled(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
-{
-    bool first = !sampler->fired && time >= sampler->armed;
-    if (first) {
-        sampler->fired = true;
-        sampler->since = 0;
-    } else if (!is_due(sets, sampler, time)) {
-        return false;
-    }
-    arm(sets, sampler, sets->least);
-    if (first && !sets->batch)
-        learn_reaction(sets, time);
+    sampler->since -= sampler->due;
+    sampler->due = (uint64_t)draw(sets);
+    if (sampler->since > sampler->due) /* one sample cannot count twice */
+        sampler->since = sampler->due;
     return true;
 }
 
@@ -291,6 +353,13 @@ static bool counts_now(const struct perf_sampler *sampler)
     uint64_t first, second;
     return read(sampler->fd, &first, sizeof first) == sizeof first &&
            read(sampler->fd, &second, sizeof second) == sizeof second && second > first;
+}
+
+/* A period for a batch [ns]: half a period is lost to each batch. */
+static double draw_batch(struct perf_sets *sets)
+{
+    double period = draw(sets);
+    return period * (1 - 0.5 * period / batch_length(sets));
 }
 
 /* Draws the period of the next batch after a sample at TIME, but not while THREAD waits, and not later, when it may have
@@ -307,33 +376,69 @@ static void renew(struct perf_sets *sets, const struct perf_thread *thread,
     sampler->tried = now;
     if (counts_now(sampler) ||
         (!late && process_thread_runs((pid_t)thread->pid, (pid_t)thread->tid)))
-        arm(sets, sampler, sets->least);
+        arm(sets, sampler, draw_batch(sets), false);
 }
 
-static bool sampled_in_batch(struct perf_sets *sets, const struct perf_thread *thread,
-                             struct perf_sampler *sampler, uint64_t time)
+/* The first batch begins right after a sample. Until then, a late one is followed by what is left of its interval. */
+static void begin_batch(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
 {
-    if (sampler->birth)
-        return sampled(sets, sampler, time);
-    if (sampler->born && time < sampler->armed)
-        return is_due(sets, sampler, time);
-    renew(sets, thread, sampler, time);
+    if ((double)(clock_now() - time) <= soon * sets->mean)
+        arm(sets, sampler, draw_batch(sets), false);
+    else if (counts_now(sampler))
+        arm(sets, sampler, draw_rest(sets, time, sampler->period), true);
+}
+
+static bool sampled(struct perf_sets *sets, struct perf_thread *thread,
+                    struct perf_sampler *sampler, uint64_t time)
+{
+    if (sets->batch && !sampler->birth) {
+        renew(sets, thread, sampler, time);
+        return true;
+    }
+    if (!is_due(sets, sampler))
+        return false;
+    if (sampler->seed && (double)sampler->used < seed_life * sets->mean)
+        return true;
+    thread->former = sampler->period;
+    thread->since = 0;
+    thread->due = (uint64_t)draw(sets);
+    if (sets->batch)
+        begin_batch(sets, sampler, time);
+    else
+        arm(sets, sampler, draw_rest(sets, time, sampler->period), false);
+    return true;
+}
+
+/* The period of the samples that THREAD inherited on CPU. It may have been replaced since. */
+static uint64_t inherited(const struct perf_thread *thread, size_t cpu)
+{
+    const struct perf_sampler *from = &thread->from->samplers[cpu];
+    return thread->born >= from->armed ? from->period : from->before;
+}
+
+/* A sample before the samplers of THREAD were armed: does it count? */
+static bool is_overdue(struct perf_sets *sets, struct perf_thread *thread)
+{
+    thread->since += thread->former;
+    if (thread->last != 0 && thread->since < thread->due)
+        return false;
+    thread->since = 0;
+    thread->due = (uint64_t)draw(sets);
     return true;
 }
 
 bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu, uint64_t time)
 {
-    bool counts = thread->last == 0 || (double)(time - thread->last) >= sets->mean;
-    if (!sets->random) {
-        thread->last = time;
-        return true;
-    }
     struct perf_sampler *sampler = thread->own != NULL ? &thread->own->samplers[cpu] : NULL;
-    if (sampler != NULL)
-        counts = sets->batch ? sampled_in_batch(sets, thread, sampler, time)
-                             : sampled(sets, sampler, time);
-    else if (thread->from != NULL && !sets->full)
-        adopt(sets, thread->from);
+    bool counts = true;
+    if (sets->random && sampler == NULL && thread->from != NULL)
+        thread->former = inherited(thread, cpu);
+    if (sets->random && sampler != NULL && (time >= sampler->armed || !sampler->born))
+        counts = sampled(sets, thread, sampler, time);
+    else if (sets->random)
+        counts = is_overdue(sets, thread);
+    if (sets->random && sampler == NULL && thread->from != NULL && !sets->full)
+        adopt(sets, thread->from, thread, cpu, time);
     if (counts)
         thread->last = time;
     return counts;

@@ -5,21 +5,24 @@
  * each thread at its first sample, and a new period is drawn after each sample: the intervals of a thread are
  * independent of each other and of the program. They are exponential:
  *
- *   interval = reaction of the sampler + least + Exp(mean - least)
+ *   interval = least + Exp(mean - least)
  *
  * `least` is a twentieth of the mean if this process has a real-time priority (as root), otherwise a quarter: the old
  * period stays in effect until this process gets a CPU, and a very short one would flood the program with interrupts.
- * Of the samples that arrive meanwhile, one counts each time their periods add up to a mean.
+ * The time until then is a part of the interval. Of the samples that arrive meanwhile, one counts each time their periods
+ * add up to a mean.
  *
- * A new thread inherits the last period drawn, and its first interval is exponential too, so that threads that are
- * shorter than an interval are sampled correctly on average.
+ * Above PERF_EACH Hz, waking up for each sample costs too much: 7 % of a CPU at 1 kHz on a virtual machine. There a period
+ * is used for a batch of PERF_BATCH samples (at least 1 ms) and is uniform in 0.5 to 1.5 means: a program with a
+ * matching period is seen at one phase for no longer than that, and over all batches the error of a share is that of
+ * independent samples. The next batch begins right after a sample, while the thread runs: a period that is set while it
+ * waits, for an event or for a CPU, would begin with what it does next, which would be missed.
  *
- * Above PERF_EACH Hz, waking up for each sample costs too much: 7 % of a CPU at 1 kHz on a virtual machine. There only
- * the first interval of a thread is exponential. After it, a period is used for a batch of PERF_BATCH samples (at least
- * 1 ms) and is uniform in 0.5 to 1.5 means: a program with a matching period is seen at one phase for no longer than
- * that, and over all batches the error of a share is that of independent samples. The next batch begins right
- * after a sample, while the thread runs: a period that is set while it waits, for an event or for a CPU, would begin with what
- * it does next, which would be missed.
+ * The first sample of a thread comes after what is left of such an interval at a random moment, so that all of a short
+ * thread is sampled at the same rate. A new thread inherits the period of its creator, from its beginning; but a period that the
+ * creator has not yet used up is long, and one that was drawn after a sample is not short: what the thread does first
+ * would be missed. Therefore each new thread makes this process draw the period for the next one (a seed), and until it has
+ * created none for long, samples of the creator do not change it. They come too often then, and one counts for each interval.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_SETS_H
@@ -43,22 +46,25 @@ struct perf_set {
     uint64_t opened; /* when all samplers were open [CLOCK_MONOTONIC] */
     struct perf_sampler {
         int fd;                  /* -1: none */
-        bool fired;              /* its period has produced a sample */
-        bool birth, born;        /* its period, the previous one: is the first of a thread */
+        bool birth, born;        /* its period, the previous one: differs from the interval */
+        bool seed;               /* its period was drawn for the next child */
+        uint64_t sown;           /* when one was [CLOCK_MONOTONIC] */
         uint64_t armed;          /* when its period began [CLOCK_MONOTONIC] */
         uint64_t tried;          /* when a new one was last considered [CLOCK_MONOTONIC] */
         uint64_t period, before; /* this one and the previous one [ns] */
-        uint64_t since; /* CPU time of late samples since the last sample that counted [ns] */
-    } samplers[];       /* by number of the CPU in the setup */
+        uint64_t since;          /* CPU time of samples since the last one that counted [ns] ... */
+        uint64_t due;            /* ... and how much the next one that counts needs */
+        uint64_t used;           /* CPU time of samples since it was armed [ns] */
+    } samplers[];                /* by number of the CPU in the setup */
 };
 
 struct perf_sets {
     const struct perf_setup *setup;
     int *outputs; /* file descriptors whose rings take the samples, by CPU */
     struct perf_set *list;
-    double mean;     /* interval [ns] */
-    double least;    /* shortest period, as a part of the mean */
-    double reaction; /* mean time from a sample to the next period [ns] */
+    double mean;  /* interval [ns] */
+    double exact; /* the same without what is subtracted because new periods begin late */
+    double least; /* shortest period, as a part of the mean */
     bool random, batch, prompt;
     bool full;      /* out of file descriptors */
     bool off;       /* all samplers pause */
@@ -71,7 +77,8 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
                     double frequency, bool random, bool prompt);
 /* Closes all. */
 void perf_sets_free(struct perf_sets *sets);
-void perf_sets_rate(struct perf_sets *sets, double mean);
+/* MEAN and EXACT as in struct perf_sets. */
+void perf_sets_rate(struct perf_sets *sets, double mean, double exact);
 
 /* Turns all samplers ON or off; new ones are on or off like the others. */
 void perf_sets_turn(struct perf_sets *sets, bool on);

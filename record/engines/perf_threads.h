@@ -40,6 +40,10 @@ struct perf_thread {
     uint64_t nominal;       /* the sum of the intervals of its samples [ns] */
     uint64_t born, check;   /* when it was created, and when to check that it is sampled */
     uint64_t last, pc;      /* of its last sample, 0: none */
+    uint64_t
+        former; /* period of samples before its samplers were armed: inherited, or the last [ns] */
+    uint64_t since,
+        due; /* the CPU time of these since one counted, and when the next one does [ns] */
     char comm[PERF_COMM];
 };
 

@@ -63,8 +63,8 @@ class Shares(unittest.TestCase):
     def test_three_threads(self):
         self.check(3)
 
-    def sample(self, engine, program, *arguments, options=(), before=()):
-        """What the program printed [s], and the times that the profile has by function [s]."""
+    def rows(self, engine, program, *arguments, options=(), before=()):
+        """What the program printed [s], and the rows of the profile by function."""
         with tempfile.TemporaryDirectory() as folder:
             raw, pbin = os.path.join(folder, "out.bin"), os.path.join(folder, "out.pbin")
             done = subprocess.run([*before, os.path.join(BUILD, "sampler"), "-q", "--engine", engine, "-o", raw, "--",
@@ -77,7 +77,12 @@ class Shares(unittest.TestCase):
             table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "function", "--format=json",
                                     *options, pbin]).stdout)
         return ({name: int(ns) / 1e9 for name, ns in re.findall(r"(\w+) (\d+)", done.stdout)},
-                {r["function"]: r["time"] for r in table["rows"]})
+                {r["function"]: r for r in table["rows"]})
+
+    def sample(self, *arguments, **more):
+        """The same, with the times of the rows [s]."""
+        true, rows = self.rows(*arguments, **more)
+        return true, {name: row["time"] for name, row in rows.items()}
 
     def test_what_follows_a_wait(self):
         """The start of a burst is sampled as often as its end: if half a millisecond after each wait were missed, the
@@ -160,6 +165,16 @@ class Shares(unittest.TestCase):
                 # the first 30 us of 300 are not sampled, (0.3 - 0.1) / (1 - 0.1); more of them when each stop takes longer
                 unseen = 0.15 if tool.is_asan() else 0.08
                 self.assertLess(abs(both[0] / sum(both) - 0.3), unseen + 4 * (0.3 * 0.7 / samples) ** 0.5)
+
+    def test_begin_of_threads(self):
+        """A thread inherits the period of its creator: one that the creator has not used up is long, and one that it has
+        just drawn is not short. A fifth of these threads was sampled."""
+        true, rows = self.rows("perf", "short_threads", 500, 400, 2000)
+        both = [rows[name]["samples"] if name in rows else 0 for name in ("short_30", "short_70")]
+        expected = 1000 * true["short"]
+        self.assertGreater(sum(both), 0.55 * expected)
+        self.assertLess(sum(both), 1.5 * expected)
+        self.assertAlmostEqual(both[0] / sum(both), 0.3, delta=0.02 + 4 * (0.3 * 0.7 / sum(both)) ** 0.5)
 
     def test_very_short_threads_come_and_go(self):
         """With a period as short as the cost of a sample, the creating thread would be kept in clone for seconds."""
