@@ -93,10 +93,12 @@ def process_of(image, ext):
     return ("image", id(own[at]))
 
 
-def levels(thread, ext):
+def levels(thread, ext, used):
+    """USED: CPU times of processes. Those of LEAST_KNOWN keep theirs."""
     process = process_of(thread.image, ext) if thread.image else ("pid", thread.task.pid if thread.task else 0)
     name = thread.task.name if thread.task else ""
-    return ((process, name), process, thread.image.path if thread.image else None)
+    alone = thread.image and used[process] >= LEAST_KNOWN
+    return ((process, name), process, process if alone else thread.image.path if thread.image else None)
 
 
 def divide(extra, parts):
@@ -184,10 +186,15 @@ def weigh(run, times, ext):
     for t in threads:  # more than chance explains, and not the sum of the unseen threads of a process
         t.missed = t.orphan if rate and t.orphan * rate > 64e9 and not (t.task and t.task.tid >> 30) else 0
         t.orphan -= t.missed
+    used = {}
+    for t in threads:
+        if t.image:
+            process = process_of(t.image, ext)
+            used[process] = used.get(process, 0) + t.total + t.orphan + t.missed + more[id(t)]
     for level in range(3):
         groups = {}
         for t in threads:
-            groups.setdefault(levels(t, ext)[level], []).append(t)
+            groups.setdefault(levels(t, ext, used)[level], []).append(t)
         for group in groups.values():
             extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
             samples = sum(len(s[0]) for t in givers if len(t.records) <= SHORT for s in t.stretches)
