@@ -1,8 +1,8 @@
-/* The part of .debug_info that addresses need, by .debug_aranges, in sets:
+/* The units that addresses need, by .debug_aranges, in sets:
  *
  *   length, version 2, offset of a unit, size of addresses, size of segments, pairs of address and length, (0, 0)
  *
- * Compilers may leave it out, for some units too, and it may lie: it only says how far to read.
+ * Compilers may leave it out, for some units too, and it may lie: it only says which units to leave out.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
@@ -62,24 +62,51 @@ static bool take_set(struct aranges *a)
     }
 }
 
-/* The end of the last unit that is wanted: the begin of the next. UINT64_MAX: all must be read. */
-static uint64_t find_end(const struct dwarf_units *units, const struct aranges *a)
+static int compare(const void *left, const void *right)
 {
-    uint64_t last = 0, end = UINT64_MAX;
-    for (size_t i = 0; i < a->count; i++) {
-        const struct wanted *w = &a->wanted[i];
-        if (w->unit != UINT64_MAX)
-            last = w->unit > last ? w->unit : last;
-        else if (!elf_plt_has(units->image, w->address)) /* no unit has them */
-            return UINT64_MAX;
-    }
-    for (size_t i = 0; i < a->unit_count; i++)
-        if (a->units[i] > last && a->units[i] < end)
-            end = a->units[i];
-    return end;
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
 }
 
-uint64_t dwarf_aranges_end(const struct dwarf_units *units, const uint64_t *addresses, size_t count)
+/* The units that are wanted, ascending, in TO; their number is below COUNT if one address is in none. */
+static size_t list_wanted(const struct dwarf_units *units, const struct aranges *a, uint64_t *to,
+                          bool *complete)
+{
+    size_t count = 0;
+    *complete = true;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->wanted[i].unit != UINT64_MAX)
+            to[count++] = a->wanted[i].unit;
+        else if (!elf_plt_has(units->image, a->wanted[i].address)) /* no unit has these */
+            *complete = false;
+    qsort(to, count, sizeof *to, compare);
+    return count;
+}
+
+/* The first unit after the last one that is wanted is the end: at least one is read, so that there is something. Those that
+ * are listed, but not wanted, are passed. */
+static struct dwarf_extent find_extent(const struct dwarf_units *units, struct aranges *a)
+{
+    struct dwarf_extent extent = {.end = UINT64_MAX};
+    bool complete;
+    uint64_t *wanted = mem_alloc(a->count * sizeof *wanted);
+    const size_t count = list_wanted(units, a, wanted, &complete);
+    for (size_t i = 0, k = 0; i < a->unit_count && complete; i++) {
+        while (k < count && wanted[k] < a->units[i])
+            k++;
+        if (k < count && wanted[k] == a->units[i])
+            continue;
+        if (k == count && a->units[i] > 0 && extent.end == UINT64_MAX)
+            extent.end = a->units[i];
+        a->units[extent.passed_count++] = a->units[i];
+    }
+    free(wanted);
+    extent.passed = a->units;
+    return extent;
+}
+
+struct dwarf_extent dwarf_aranges_extent(const struct dwarf_units *units, const uint64_t *addresses,
+                                         size_t count)
 {
     struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_ARANGES);
     struct aranges a = {.data = dwarf_bytes_at(section, 0, units->big_endian), .count = count};
@@ -88,8 +115,14 @@ uint64_t dwarf_aranges_end(const struct dwarf_units *units, const uint64_t *addr
         a.wanted[i] = (struct wanted){addresses[i], UINT64_MAX};
     while (dwarf_bytes_left(&a.data) > 0 && take_set(&a))
         ;
-    uint64_t end = dwarf_bytes_left(&a.data) > 0 ? UINT64_MAX : find_end(units, &a);
+    if (dwarf_bytes_left(&a.data) > 0)
+        a.unit_count = 0;
+    for (size_t i = 1; i < a.unit_count; i++)
+        if (a.units[i - 1] > a.units[i]) {
+            qsort(a.units, a.unit_count, sizeof *a.units, compare);
+            break;
+        }
+    const struct dwarf_extent extent = find_extent(units, &a);
     free(a.wanted);
-    free(a.units);
-    return end;
+    return extent;
 }

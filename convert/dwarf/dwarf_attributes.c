@@ -6,7 +6,7 @@
 struct unit *dwarf_units_of_die(struct dwarf_units *units, uint64_t offset)
 {
     size_t at = SEARCH_AFTER(units->units, units->count, end, offset);
-    units->beyond |= at == units->count;
+    units->beyond |= at == units->count || offset < units->units[at].header;
     return at < units->count && offset >= units->units[at].die ? &units->units[at] : NULL;
 }
 

@@ -164,6 +164,35 @@ bool dwarf_line_header(struct dwarf_units *units, struct unit *unit, struct line
     return !b.bad;
 }
 
+/* The end of the table at BEGIN of the section; UINT64_MAX if it is damaged. */
+static uint64_t table_end(struct dwarf_units *units, uint64_t begin)
+{
+    struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_LINE);
+    struct dwarf_bytes b = dwarf_bytes_at(section, begin, units->big_endian);
+    uint64_t length = dwarf_uint(&b, 4);
+    if (length == UINT32_MAX)
+        length = dwarf_uint(&b, 8);
+    return b.bad || length > UINT32_MAX ? UINT64_MAX : (uint64_t)(b.at - section.data) + length;
+}
+
+void dwarf_lines_unpack(struct dwarf_units *units, bool all)
+{
+    enum { COMMON = 1 << 16, PARTS = 16 }; /* most tables are smaller */
+    const uint64_t size = dwarf_sections_size(units->sections, DEBUG_LINE);
+    uint64_t last = 0, end;
+    for (size_t i = 0; i < units->count; i++)
+        if (units->units[i].has_lines && units->units[i].lines_at > last)
+            last = units->units[i].lines_at;
+    if (!all && last < size) {
+        const uint64_t more = size / PARTS > COMMON ? size / PARTS : COMMON;
+        dwarf_sections_limit(units->sections, DEBUG_LINE, last + more);
+        end = table_end(units, last);
+    } else
+        end = UINT64_MAX;
+    dwarf_sections_limit(units->sections, DEBUG_LINE, end);
+    dwarf_sections_unpack(units->sections, DEBUG_LINE, DEBUG_LINE);
+}
+
 void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit)
 {
     struct line_program program;

@@ -3,6 +3,7 @@
 #include "convert/dwarf/dwarf_sections.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/memory.h"
 #include "formats/elf/elf_sections.h"
@@ -30,27 +31,71 @@ struct debug_section {
     const struct elf_section *section;
     const uint8_t *bytes; /* NULL: not loaded yet */
     uint64_t size;        /* that is wanted: all, or less */
-    bool damaged;         /* or missing */
+    uint64_t room;        /* where in ROOMS it has memory for all */
+    bool room_used;
+    bool damaged; /* or missing */
 };
 
 struct dwarf_sections {
     const struct elf_file *file;
+    uint8_t *rooms; /* memory for packed sections; NULL: each gets its own */
     struct debug_section sections[DEBUG_SECTIONS];
 };
+
+/* A large page takes a third of the time that small ones take for as much memory, but not if there are many: they were not in use,
+ * and the host of a virtual machine has taken them back [bytes]. */
+#define LARGE_PAGE    (UINT64_C(2) << 20)
+#define MOST_IN_LARGE (UINT64_C(16) << 20)
+
+/* .debug_info is the last one: if only its begin is unpacked, the rest takes no memory. */
+void dwarf_sections_reserve(struct dwarf_sections *d)
+{
+    uint64_t total = 0, info = 0;
+    for (size_t i = 0; i < DEBUG_SECTIONS; i++) {
+        struct debug_section *s = &d->sections[i];
+        if (s->damaged || elf_section_in_place(d->file, s->section) != NULL)
+            continue;
+        const uint64_t size = (s->size + 63) / 64 * 64;
+        s->room = total;
+        total += i == DEBUG_INFO ? 0 : size;
+        info = i == DEBUG_INFO ? size : info;
+    }
+    d->sections[DEBUG_INFO].room = total;
+    total += info;
+    if (total < LARGE_PAGE / 4 || total > MOST_IN_LARGE)
+        return;
+    /* an end that would fill less than a quarter of a large page gets small ones */
+    const uint64_t large = (total + LARGE_PAGE / 4 * 3) / LARGE_PAGE * LARGE_PAGE;
+    void *memory = mmap(NULL, (large > total ? large : total) + LARGE_PAGE, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return;
+    d->rooms = (uint8_t *)memory + (LARGE_PAGE - (uintptr_t)memory % LARGE_PAGE) % LARGE_PAGE;
+    madvise(d->rooms, large, MADV_HUGEPAGE);
+}
+
+/* Zeroed memory for the contents of S, which are packed; NULL: none. */
+static uint8_t *take_room(const struct dwarf_sections *d, struct debug_section *s)
+{
+    const bool reserved = d->rooms != NULL && !s->room_used;
+    s->room_used = true;
+    return reserved ? d->rooms + s->room : calloc(elf_section_size(d->file, s->section), 1);
+}
 
 static const uint8_t *load(const struct dwarf_sections *d, struct debug_section *s)
 {
     if (s->bytes != NULL || s->damaged)
         return s->bytes;
     s->bytes = elf_section_in_place(d->file, s->section);
-    uint8_t *unpacked = s->bytes == NULL ? calloc(elf_section_size(d->file, s->section), 1) : NULL;
-    if (unpacked != NULL && elf_section_read_begin(d->file, s->section, unpacked, s->size))
-        s->bytes = unpacked;
-    else
-        free(unpacked);
-    s->damaged = s->bytes == NULL;
-    if (s->bytes == unpacked)
-        elf_file_unload(d->file, s->section->offset, s->section->size);
+    if (s->bytes != NULL)
+        return s->bytes;
+    uint8_t *unpacked = take_room(d, s);
+    s->damaged =
+        unpacked == NULL || !elf_section_read_begin(d->file, s->section, unpacked, s->size);
+    if (s->damaged)
+        return NULL;
+    elf_file_unload(d->file, s->section->offset, s->section->size);
+    s->bytes = unpacked;
     return s->bytes;
 }
 
@@ -71,8 +116,10 @@ uint64_t dwarf_sections_size(const struct dwarf_sections *d, enum dwarf_section 
 void dwarf_sections_limit(struct dwarf_sections *d, enum dwarf_section kind, uint64_t size)
 {
     struct debug_section *s = &d->sections[kind];
-    const uint64_t all = dwarf_sections_size(d, kind);
-    s->size = size < all ? size : all;
+    const uint64_t all = dwarf_sections_size(d, kind), want = size < all ? size : all;
+    if (s->bytes != NULL && s->size >= want)
+        return;
+    s->size = want;
     s->bytes = NULL;
     s->damaged = s->size == 0;
 }

@@ -29,13 +29,17 @@ enum dwarf_section {
  * worker just exits. */
 struct dwarf_sections *dwarf_sections_new(const struct elf_file *file, bool split);
 
+/* Takes memory for all sections together, which is faster unless they are large. */
+void dwarf_sections_reserve(struct dwarf_sections *d);
+
 /* The contents of SECTION, unpacked at the first call; empty if it is missing or damaged. Borrowed. */
 struct dwarf_span dwarf_sections_get(struct dwarf_sections *d, enum dwarf_section section);
 
 /* The size of all contents of SECTION; 0: missing. */
 uint64_t dwarf_sections_size(const struct dwarf_sections *d, enum dwarf_section section);
 
-/* From now on only the first SIZE bytes of SECTION, or all with UINT64_MAX. What was borrowed stays valid. */
+/* From now on only the first SIZE bytes of SECTION, or all with UINT64_MAX, unless there are more. What was borrowed stays
+ * valid. */
 void dwarf_sections_limit(struct dwarf_sections *d, enum dwarf_section section, uint64_t size);
 
 /* Unpacks the sections from FIRST to LAST, if they are not yet. Another thread may do so with other sections. */

@@ -54,7 +54,8 @@ struct server {
 
 struct crew {
     struct server servers[MAX_PARTS];
-    bool together; /* two threads serve */
+    bool together;   /* two threads serve */
+    unsigned chosen; /* times that units were read for a later question */
     sem_t started, confined, unpacked, loaded;
     pthread_barrier_t answered;
 };
@@ -293,7 +294,7 @@ static uint8_t *new_owners(const struct dwarf_units *units)
 }
 
 /* The first server unpacks the largest section, and the other one the rest. What was decoded of a part is forgotten. */
-static void load_first(struct crew *c, uint64_t end)
+static void load_first(struct crew *c, struct dwarf_extent extent)
 {
     struct server *first = &c->servers[0];
     struct dwarf_units *u = &first->units;
@@ -304,15 +305,18 @@ static void load_first(struct crew *c, uint64_t end)
                               .symbols = u->symbols,
                               .strings = u->strings,
                               .big_endian = u->big_endian};
-    dwarf_sections_limit(u->sections, DEBUG_INFO, end);
-    first->extent = end == UINT64_MAX ? WHOLE : PART;
+    dwarf_sections_limit(u->sections, DEBUG_INFO, extent.end);
+    first->extent = extent.end == UINT64_MAX && extent.passed_count == 0 ? WHOLE : PART;
     if (c->together) {
         dwarf_sections_unpack(u->sections, DEBUG_INFO, DEBUG_INFO);
         wait_for(&c->unpacked);
     }
-    dwarf_units_load(u);
-    if (!c->together)
+    dwarf_units_load(u, &extent);
+    free(extent.passed);
+    if (!c->together) {
+        dwarf_lines_unpack(u, first->extent == WHOLE);
         return;
+    }
     first->owners = c->servers[1].owners = new_owners(u);
     sem_post(&c->loaded);
     wait_for(&c->unpacked); /* the copy is made: from now on, ours may change */
@@ -320,10 +324,16 @@ static void load_first(struct crew *c, uint64_t end)
 
 static void load_other(struct crew *c)
 {
+    enum { SMALL = 4 << 20 }; /* lines are unpacked before it is known how many are needed */
     struct server *first = &c->servers[0], *other = &c->servers[1];
-    dwarf_sections_unpack(first->units.sections, DEBUG_INFO + 1, DEBUG_SECTIONS - 1);
+    struct dwarf_sections *sections = first->units.sections;
+    const bool later = dwarf_sections_size(sections, DEBUG_LINE) < SMALL;
+    dwarf_sections_unpack(sections, DEBUG_ABBREV, later ? DEBUG_ABBREV : DEBUG_LINE);
+    dwarf_sections_unpack(sections, DEBUG_LINE + 1, DEBUG_SECTIONS - 1);
     sem_post(&c->unpacked);
     wait_for(&c->loaded);
+    if (later)
+        dwarf_lines_unpack(&first->units, first->extent == WHOLE);
     dwarf_units_copy(&other->units, &first->units, other->strings);
     other->units.split.context = other;
     other->extent = first->extent;
@@ -342,30 +352,48 @@ static bool all_found(struct crew *c, struct server *s, bool found)
     return found;
 }
 
-/* How much of .debug_info to read for the first question; UINT64_MAX: all. With many addresses, a part is seldom enough, and small
- * sections are read faster than this is decided. */
-static uint64_t choose_end(const struct server *s)
+/* Which units to read for a question. Many addresses are seldom in few units, and small sections are read faster than this is
+ * decided. */
+static struct dwarf_extent choose_extent(const struct server *s)
 {
     enum { MANY = 512, SMALL = 1 << 19 };
+    struct dwarf_extent extent = {.end = UINT64_MAX};
     const uint64_t all = dwarf_sections_size(s->units.sections, DEBUG_INFO);
     if (s->count > MANY || all < SMALL)
-        return UINT64_MAX;
-    const uint64_t end = dwarf_aranges_end(&s->units, s->addresses, s->count);
-    return end < all / 8 * 7 ? end : UINT64_MAX;
+        return extent;
+    extent = dwarf_aranges_extent(&s->units, s->addresses, s->count);
+    if (extent.end > all / 8 * 7)
+        extent.end = UINT64_MAX;
+    return extent;
+}
+
+/* The same for a question that the units which were read do not suffice for. All of them if nothing else would be certain: if they
+ * were chosen for this question, too (FRESH), or more of .debug_info must be unpacked, or it happens often. */
+static struct dwarf_extent choose_other(struct crew *c, struct server *s, bool fresh)
+{
+    enum { MOST = 4 };
+    struct dwarf_extent extent = {.end = UINT64_MAX};
+    if (fresh || ++c->chosen >= MOST)
+        return extent;
+    extent = choose_extent(s);
+    const uint64_t have = dwarf_sections_get(s->units.sections, DEBUG_INFO).size;
+    if (extent.end <= have || have == dwarf_sections_size(s->units.sections, DEBUG_INFO))
+        return extent;
+    free(extent.passed);
+    return (struct dwarf_extent){.end = UINT64_MAX};
 }
 
 static void answer_question(struct crew *c, struct server *s)
 {
     receive_question(s);
-    if (s->extent == NOTHING)
-        load_first(c, choose_end(s));
-    if (!all_found(c, s, find_answer(s))) {
+    bool fresh = s->extent == NOTHING;
+    if (fresh)
+        load_first(c, choose_extent(s));
+    for (; !all_found(c, s, find_answer(s)); fresh = true)
         if (s->is_other)
             load_other(c);
         else
-            load_first(c, UINT64_MAX);
-        find_answer(s);
-    }
+            load_first(c, choose_other(c, s, fresh));
     send_answer(s);
 }
 
@@ -442,6 +470,7 @@ _Noreturn void dwarf_worker_serve(const int *sockets, unsigned count, int parent
     c->together = count > 1 && start_other(c);
     if (!dwarf_sandbox_enter())
         _exit(1);
+    dwarf_sections_reserve(s->units.sections);
     if (c->together)
         sem_post(&c->confined);
     for (;;) {

@@ -202,20 +202,34 @@ static uint32_t turned(const struct dwarf_units *units, uint32_t index)
     return (uint32_t)units->count - 1 - index;
 }
 
-void dwarf_units_load(struct dwarf_units *units)
+/* NEXT is the first of those that may be at HEADER or after. */
+static bool is_passed(const struct dwarf_extent *extent, uint64_t header, size_t *next)
+{
+    if (extent == NULL)
+        return false;
+    while (*next < extent->passed_count && extent->passed[*next] < header)
+        (*next)++;
+    return *next < extent->passed_count && extent->passed[*next] == header;
+}
+
+void dwarf_units_load(struct dwarf_units *units, const struct dwarf_extent *extent)
 {
     struct interval_list list = {NULL, 0, 0};
+    size_t passed = 0;
     struct unit unit = {.table = INTERVAL_NONE};
     struct dwarf_span info = dwarf_sections_get(units->sections, DEBUG_INFO);
     units->loaded = true;
     units->damaged += info.size == 0;
+    if (extent != NULL && info.size > extent->end)
+        info.size = extent->end;
     for (; unit.header < info.size; unit.header = unit.end) {
         struct dwarf_bytes b = dwarf_bytes_at(info, unit.header, units->big_endian);
         if (!dwarf_unit_header(&unit, &b)) {
             units->damaged++;
             break;
         }
-        add_unit(units, &unit, &list);
+        if (!is_passed(extent, unit.header, &passed))
+            add_unit(units, &unit, &list);
     }
     for (size_t i = 0; i < list.count; i++)
         list.items[i].value = turned(units, list.items[i].value);
@@ -227,7 +241,7 @@ struct dwarf_units *dwarf_units_alternate(struct dwarf_units *units)
 {
     struct dwarf_units *alternate = units->alternate;
     if (alternate != NULL && !alternate->loaded)
-        dwarf_units_load(alternate);
+        dwarf_units_load(alternate, NULL);
     return alternate;
 }
 

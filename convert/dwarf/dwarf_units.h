@@ -167,7 +167,7 @@ struct dwarf_units {
     uint32_t *names;              /* ... and their names */
     size_t name_capacity;
     uint32_t damaged; /* the number of decoding errors */
-    bool beyond;      /* a DIE was wanted that is after all units */
+    bool beyond;      /* a DIE was wanted that is in a unit that was not read */
 };
 
 struct interval_list {
@@ -175,13 +175,21 @@ struct interval_list {
     size_t count, capacity;
 };
 
-/* Finds the units. Never fails: damage is counted in UNITS->damaged. */
-void dwarf_units_load(struct dwarf_units *units);
+/* The units that must be read for some addresses: those before END, except for those at PASSED. */
+struct dwarf_extent {
+    uint64_t
+        end; /* in .debug_info, that of a unit after those that have addresses; UINT64_MAX: no limit */
+    uint64_t *passed; /* ascending; the caller frees them */
+    size_t passed_count;
+};
 
-/* How much of .debug_info must be read for COUNT ascending ADDRESSES, up to the end of a unit [bytes]; UINT64_MAX: all. It may be
- * wrong: if no unit in that part has one of them, or BEYOND or DAMAGED is set, all must be read. */
-uint64_t dwarf_aranges_end(const struct dwarf_units *units, const uint64_t *addresses,
-                           size_t count);
+/* What COUNT ascending ADDRESSES need. It may be wrong: if no unit of it has one of them, or BEYOND or DAMAGED is set, all must be
+ * read. */
+struct dwarf_extent dwarf_aranges_extent(const struct dwarf_units *units, const uint64_t *addresses,
+                                         size_t count);
+
+/* Finds the units of EXTENT; NULL: all. Never fails: damage is counted in UNITS->damaged. */
+void dwarf_units_load(struct dwarf_units *units, const struct dwarf_extent *extent);
 
 /* Sets TO to the units of FROM, which are loaded and of which none has been used, for another thread, which uses STRINGS. Each unit
  * may then be decoded by one of them only. */
@@ -316,6 +324,9 @@ struct unit_function *dwarf_functions_next(struct function_chain *chain);
 void dwarf_function_know(struct dwarf_units *units, struct unit_function *function);
 
 /* ---- lines ---- */
+
+/* Unpacks .debug_line: ALL, or what the units need that are loaded. */
+void dwarf_lines_unpack(struct dwarf_units *units, bool all);
 
 void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit);
 

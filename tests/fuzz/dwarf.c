@@ -132,13 +132,13 @@ static void refuse_split(void *context)
     (void)context;
 }
 
-/* How much to read for the first code, and for all kinds of addresses. */
+/* What to read for the first code, and for all kinds of addresses. */
 static void ask_ranges(const struct dwarf_units *units)
 {
     uint64_t addresses[] = {0, 0x1000, 0x401000, INT64_MAX, UINT64_MAX};
-    dwarf_aranges_end(units, addresses, sizeof addresses / sizeof addresses[0]);
+    free(dwarf_aranges_extent(units, addresses, sizeof addresses / sizeof addresses[0]).passed);
     for (size_t i = 0; i < units->image->section_count && i < MAX_DECODED; i++)
-        dwarf_aranges_end(units, &units->image->sections[i].address, 1);
+        free(dwarf_aranges_extent(units, &units->image->sections[i].address, 1).passed);
 }
 
 static void work(struct elf_file *file)
@@ -151,7 +151,7 @@ static void work(struct elf_file *file)
     units.split =
         (struct split_files){dwarf_sections_new(file, true), open_split, refuse_split, file};
     ask_ranges(&units);
-    dwarf_units_load(&units);
+    dwarf_units_load(&units, NULL);
     ask(&units, &units.by_address, MAX_ADDRESSES);
     for (size_t i = 0; i < units.count && i < MAX_DECODED; i++) {
         dwarf_units_decode(&units, &units.units[i]);

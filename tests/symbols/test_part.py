@@ -75,6 +75,15 @@ class Part(Case):
         for name in "big", "last":
             self.assertEqual(self.ask(spoilt, "first", name), "pbin-addr2line: %s: %s\n" % (spoilt, DAMAGED))
 
+    def test_units_are_passed(self):
+        """Damage in a unit before those that are needed is not seen, not even by later questions, until all is read."""
+        def spoil(info):  # the code of the DIE of the second unit
+            info[4 + struct.unpack_from("<I", info)[0] + 12] = 0x7f
+        spoilt = self.changed(self.program(), ".debug_info", spoil)
+        self.assertEqual(self.ask(spoilt, "last", "first", "main", "last"), "")
+        for names in ("last", "big"), ("first", "last"):
+            self.assertEqual(self.ask(spoilt, *names), "pbin-addr2line: %s: %s\n" % (spoilt, DAMAGED))
+
     def test_packed(self):
         """The same where the checksum at the end is wrong; zstd has none."""
         for kind in "zlib", "zstd":

@@ -345,7 +345,7 @@ static void check_file(struct check *check, struct elf_file *debug, const struct
     Dwarf_Debug libdwarf;
     CHECK_EQ(dwarf_object_init_b(&interface, NULL, NULL, DW_GROUPNUMBER_ANY, &libdwarf, NULL),
              DW_DLV_OK);
-    dwarf_units_load(&units);
+    dwarf_units_load(&units, NULL);
     for (size_t i = 0; i < units.count && check->why[0] == '\0'; i++)
         check_unit(check, libdwarf, &units, &units.units[i], &rows, &functions);
     if (check->why[0] != '\0')
