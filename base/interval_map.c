@@ -3,6 +3,7 @@
 #include "base/interval_map.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/search.h"
@@ -40,20 +41,57 @@ static void active_pop(struct active *a)
     a->items[i] = item;
 }
 
-static int compare_begin(const void *left, const void *right)
+static inline bool is_after(const struct interval *a, const struct interval *b)
 {
-    const struct interval *a = left, *b = right;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return a->value < b->value ? -1 : a->value > b->value;
+    return a->begin != b->begin ? a->begin > b->begin : a->value > b->value;
 }
 
 static bool is_sorted(const struct interval *intervals, size_t count)
 {
     for (size_t i = 1; i < count; i++)
-        if (compare_begin(&intervals[i - 1], &intervals[i]) > 0)
+        if (is_after(&intervals[i - 1], &intervals[i]))
             return false;
     return true;
+}
+
+/* Merges two sorted lists, FROM .. MIDDLE and MIDDLE .. END, to TO. */
+static void merge(const struct interval *from, const struct interval *middle,
+                  const struct interval *end, struct interval *to)
+{
+    const struct interval *a = from, *b = middle;
+    while (a < middle && b < end)
+        *to++ = is_after(a, b) ? *b++ : *a++;
+    while (a < middle)
+        *to++ = *a++;
+    while (b < end)
+        *to++ = *b++;
+}
+
+/* qsort takes three times as long, which is a twentieth of the time that naming many addresses takes. */
+static void sort(struct interval *intervals, size_t count)
+{
+    enum { FEW = 8 };
+    struct interval *from = intervals, *to = mem_alloc(count * sizeof *to);
+    for (size_t i = 0; i < count; i++) {
+        const struct interval item = intervals[i];
+        size_t k = i;
+        for (; k % FEW > 0 && is_after(&intervals[k - 1], &item); k--)
+            intervals[k] = intervals[k - 1];
+        intervals[k] = item;
+    }
+    for (size_t width = FEW; width < count; width *= 2) {
+        for (size_t i = 0; i < count; i += 2 * width) {
+            const size_t middle = count - i > width ? i + width : count;
+            const size_t end = count - i > 2 * width ? i + 2 * width : count;
+            merge(from + i, from + middle, from + end, to + i);
+        }
+        struct interval *other = from;
+        from = to;
+        to = other;
+    }
+    if (from != intervals)
+        memcpy(intervals, from, count * sizeof *intervals);
+    free(from != intervals ? from : to);
 }
 
 static void emit(struct interval_map *map, size_t *capacity, uint64_t begin, uint64_t last,
@@ -74,8 +112,9 @@ void interval_map_build(struct interval_map *map, struct interval *intervals, si
     size_t capacity = 0, next = 0;
     uint64_t at = 0;
     *map = (struct interval_map){NULL, 0};
+    mem_reserve(&map->pieces, &capacity, count, sizeof *map->pieces);
     if (!is_sorted(intervals, count)) /* most are */
-        qsort(intervals, count, sizeof *intervals, compare_begin);
+        sort(intervals, count);
     while (next < count || active.count > 0) {
         if (active.count == 0)
             at = intervals[next].begin > at ? intervals[next].begin : at;

@@ -8,9 +8,6 @@
 #include "convert/addr2line/addr2line.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,28 +66,35 @@ int addr2line_write(struct addr2line *a, const void *data, size_t size)
     return error_set_errno(a->err, "<stdout>", errno, "cannot write");
 }
 
-static void put(struct buffer *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct buffer *to, const char *format, ...)
+/* There are millions of lines: printf would take a tenth of the time. */
+static void put(struct buffer *to, const char *text)
 {
-    va_list args;
-    va_start(args, format);
-    buffer_vprintf(to, format, args);
-    va_end(args);
+    buffer_bytes(to, text, strlen(text));
 }
 
-/* Is all of TEXT printable ASCII, as most names are? */
-static bool is_plain(const char *text)
+/* VALUE to BASE 10 or 16, with zeros in front if it has fewer than DIGITS. */
+static void put_number(struct buffer *to, uint64_t value, unsigned base, size_t digits)
 {
-    while (*text >= ' ' && *text <= '~')
-        text++;
-    return *text == '\0';
+    char text[20], *at = text + sizeof text;
+    for (; value > 0 || (size_t)(text + sizeof text - at) < digits; value /= base)
+        *--at = "0123456789abcdef"[value % base];
+    buffer_bytes(to, at, (size_t)(text + sizeof text - at));
+}
+
+/* Are all LENGTH bytes of TEXT printable ASCII, as in most names? */
+static bool is_plain(const char *text, size_t length)
+{
+    bool plain = true;
+    for (size_t i = 0; i < length; i++)
+        plain &= (unsigned char)(text[i] - ' ') <= '~' - ' ';
+    return plain;
 }
 
 void addr2line_put_name(struct buffer *to, const char *name)
 {
-    char *visible = is_plain(name) ? NULL : utf8_visible(name, NULL);
-    const char *text = visible != NULL ? visible : name;
-    buffer_bytes(to, text, strlen(text));
+    const size_t length = strlen(name);
+    char *visible = is_plain(name, length) ? NULL : utf8_visible(name, NULL);
+    buffer_bytes(to, visible != NULL ? visible : name, visible != NULL ? strlen(visible) : length);
     free(visible);
 }
 
@@ -104,12 +108,16 @@ static void put_frame(const struct addr2line *a, const struct code_frame *frame,
     }
     addr2line_put_name(to, addr2line_file(a, frame));
     put(to, ":");
-    if (frame->line > 0 && discriminator > 0)
-        put(to, "%" PRIu32 " (discriminator %" PRIu32 ")\n", frame->line, discriminator);
-    else if (frame->line > 0)
-        put(to, "%" PRIu32 "\n", frame->line);
+    if (frame->line > 0)
+        put_number(to, frame->line, 10, 1);
     else
-        put(to, "%s\n", nothing ? "0" : "?");
+        put(to, nothing ? "0" : "?");
+    if (frame->line > 0 && discriminator > 0) {
+        put(to, " (discriminator ");
+        put_number(to, discriminator, 10, 1);
+        put(to, ")");
+    }
+    put(to, "\n");
 }
 
 static void put_location(const struct addr2line *a, const struct code_location *l, uint64_t address,
@@ -117,8 +125,11 @@ static void put_location(const struct addr2line *a, const struct code_location *
 {
     const struct code_frame *outer = &l->frames[l->frame_count - 1];
     bool nothing = l->frame_count == 1 && is_unknown(outer) && outer->file[0] == '\0';
-    if (a->format.addresses)
-        put(to, "0x%0*" PRIx64 "%s", a->is_64 ? 16 : 8, address, a->format.pretty ? ": " : "\n");
+    if (a->format.addresses) {
+        put(to, "0x");
+        put_number(to, address, 16, a->is_64 ? 16 : 8);
+        put(to, a->format.pretty ? ": " : "\n");
+    }
     for (size_t i = 0; i < (a->format.inlines ? l->frame_count : 1); i++) {
         if (i > 0 && a->format.pretty)
             put(to, " (inlined by) ");

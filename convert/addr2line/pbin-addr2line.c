@@ -285,6 +285,7 @@ static int run(struct addr2line_options *o, struct error *err)
                           .err = err,
                           .reporter = &o->common.reporter,
                           .fill_text = o->fill_text != NULL ? o->fill_text : ""};
+    o->symbols.no_demangle = !o->format.demangle;
     a.symbolizer = o->vmmap != NULL ? open_maps(&a, o, err) : open_program(&a, o, err);
     if (a.symbolizer == NULL)
         return -1;

@@ -174,7 +174,8 @@ static void decode(struct dwarf_units *units, struct unit *unit, struct unit_fun
     w->abbrevs = dwarf_unit_abbrevs(units, unit);
     w->info = info.data;
     w->data = dwarf_bytes_at(info, offset, units->big_endian);
-    w->ranges = (struct interval_list){0};
+    w->ranges = units->ranges;
+    w->ranges.count = 0;
     w->barren = 0;
     w->depth = depth;
     w->around[0] = w->around[depth] = INTERVAL_NONE;
@@ -182,7 +183,7 @@ static void decode(struct dwarf_units *units, struct unit *unit, struct unit_fun
     while (dwarf_bytes_left(&w->data) > 0 && step(w))
         ;
     interval_map_build(&to->by_address, w->ranges.items, w->ranges.count);
-    free(w->ranges.items);
+    units->ranges = w->ranges;
     free(w);
 }
 

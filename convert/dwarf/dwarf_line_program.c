@@ -5,6 +5,7 @@
  *   opcode_base standard_opcode_lengths[opcode_base - 1] tables ... program
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
@@ -13,6 +14,7 @@
 struct machine {
     struct dwarf_units *units;
     struct unit_lines *lines;
+    struct line_row *rows; /* those of UNITS, for all tables in turn */
     uint64_t address, operation, file, line, discriminator;
     size_t row_count, row_capacity, sequence_count, sequence_capacity, first;
     struct interval_list ranges;
@@ -27,11 +29,13 @@ static void reset(struct machine *m)
 
 static void add_row(struct machine *m)
 {
-    struct unit_lines *lines = m->lines;
-    if (m->row_count == m->row_capacity)
-        mem_reserve(&lines->rows, &m->row_capacity, m->row_count + 1, sizeof *lines->rows);
+    if (m->row_count == m->row_capacity) {
+        mem_reserve(&m->rows, &m->row_capacity, m->row_count + 1, sizeof *m->rows);
+        m->units->rows = m->rows;
+        m->units->row_capacity = m->row_capacity;
+    }
     const uint32_t no_file = (1u << FILE_BITS) - 1, most = (1u << DISCRIMINATOR_BITS) - 1;
-    lines->rows[m->row_count++] = (struct line_row){
+    m->rows[m->row_count++] = (struct line_row){
         m->address, (uint32_t)m->line, (m->file < no_file ? (uint32_t)m->file : no_file) & no_file,
         (m->discriminator <= most ? (uint32_t)m->discriminator : 0) & most};
     m->discriminator = 0;
@@ -42,7 +46,7 @@ static void end_sequence(struct machine *m)
 {
     struct unit_lines *lines = m->lines;
     add_row(m);
-    uint64_t begin = lines->rows[m->first].address, end = m->address;
+    uint64_t begin = m->rows[m->first].address, end = m->address;
     size_t last = m->row_count - 1;
     reset(m);
     if (begin >= end || !elf_file_is_code(m->units->image, begin)) {
@@ -126,7 +130,10 @@ static void run_standard(struct machine *m, struct line_program *p, uint8_t opco
 
 bool dwarf_line_run(struct dwarf_units *units, struct unit *unit, struct line_program *p)
 {
-    struct machine m = {.units = units, .lines = &unit->lines};
+    struct machine m = {.units = units,
+                        .lines = &unit->lines,
+                        .rows = units->rows,
+                        .row_capacity = units->row_capacity};
     reset(&m);
     while (dwarf_bytes_left(&p->code) > 0 && !p->code.bad) {
         uint8_t opcode = *p->code.at++;
@@ -140,8 +147,9 @@ bool dwarf_line_run(struct dwarf_units *units, struct unit *unit, struct line_pr
         else
             run_standard(&m, p, opcode);
     }
+    unit->lines.rows = mem_alloc(m.first * sizeof *m.rows);
     if (m.first > 0)
-        unit->lines.rows = mem_resize(unit->lines.rows, m.first, sizeof *unit->lines.rows);
+        memcpy(unit->lines.rows, m.rows, m.first * sizeof *m.rows);
     interval_map_build(&unit->lines.by_address, m.ranges.items, m.ranges.count);
     free(m.ranges.items);
     return !p->code.bad;

@@ -143,6 +143,11 @@ struct split_files {
     void *context;
 };
 
+struct interval_list {
+    struct interval *items;
+    size_t count, capacity;
+};
+
 struct dwarf_units {
     struct dwarf_sections *sections;
     struct split_files split;
@@ -166,13 +171,11 @@ struct dwarf_units {
     struct numbers named;         /* DIEs whose names were resolved ... */
     uint32_t *names;              /* ... and their names */
     size_t name_capacity;
-    uint32_t damaged; /* the number of decoding errors */
-    bool beyond;      /* a DIE was wanted that is in a unit that was not read */
-};
-
-struct interval_list {
-    struct interval *items;
-    size_t count, capacity;
+    struct line_row *rows; /* memory for a line table while it is read ... */
+    size_t row_capacity;
+    struct interval_list ranges; /* ... and for the ranges of functions */
+    uint32_t damaged;            /* the number of decoding errors */
+    bool beyond;                 /* a DIE was wanted that is in a unit that was not read */
 };
 
 /* The units that must be read for some addresses: those before END, except for those at PASSED. */

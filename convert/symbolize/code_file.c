@@ -300,7 +300,7 @@ static void search_cache(struct code_file *file)
 
 static uint32_t number_of(struct code_file *file, uint32_t name, struct strings *strings)
 {
-    if (file->numbers[name] == 0)
+    if (name != 0 && file->numbers[name] == 0)
         file->numbers[name] = strings_intern(strings, strings_get(file->names, name));
     return file->numbers[name];
 }
@@ -398,13 +398,12 @@ void code_file_announce(struct code_file *file, const uint64_t *addresses, size_
 }
 
 void code_file_find(struct code_file *file, const uint64_t *addresses, size_t count,
-                    struct strings *strings, struct dwarf_answer *answer, const char **names)
+                    struct strings *strings, struct dwarf_answer *answer, uint32_t *names)
 {
-    uint32_t symbols[MAX_QUESTION];
     search_files(file);
-    if (!frame_cache_find(file->cache, addresses, count, answer, symbols))
-        find(file, addresses, count, answer, symbols);
-    for (size_t i = 0; i < count; i++)
-        names[i] = symbols[i] != 0 ? strings_get(file->names, symbols[i]) : NULL;
+    if (!frame_cache_find(file->cache, addresses, count, answer, names))
+        find(file, addresses, count, answer, names);
     translate(file, answer, strings);
+    for (size_t i = 0; i < count; i++)
+        names[i] = number_of(file, names[i], strings);
 }

@@ -49,7 +49,7 @@ struct symbolizer {
 
 /* The answer for the last address: its neighbours are mostly on the same line of the same function. */
 struct last_frames {
-    const char *symbol;
+    uint32_t symbol;
     uint32_t first; /* in the answer */
     size_t count, frame_count;
     const struct code_frame *frames; /* NULL: nothing yet */
@@ -141,9 +141,10 @@ static const char *demangled(struct symbolizer *s, uint32_t number)
 static struct code_frame make_frame(struct symbolizer *s, uint32_t function,
                                     const struct dwarf_frame *from)
 {
+    const char *name = function != 0 ? strings_get(s->strings, function) : LABEL_UNKNOWN;
     return (struct code_frame){
-        function != 0 ? strings_get(s->strings, function) : LABEL_UNKNOWN,
-        function != 0 ? demangled(s, function) : LABEL_UNKNOWN,
+        name,
+        function != 0 && !s->options.no_demangle ? demangled(s, function) : name,
         strings_get(s->strings, from->file),
         from->line,
         strings_get(s->strings, from->checksum),
@@ -153,20 +154,19 @@ static struct code_frame make_frame(struct symbolizer *s, uint32_t function,
 
 /* Frames of one address: those of the debug information, the outermost one named by the symbol table, which
  * distinguishes clones (.cold, .part.0) and is the same with and without -g. */
-static void make_location(struct symbolizer *s, struct code_location *to, const char *symbol,
+static void make_location(struct symbolizer *s, struct code_location *to, uint32_t symbol,
                           const struct dwarf_frame *from, uint32_t first, size_t count,
                           struct last_frames *last)
 {
     if (last->frames == NULL || last->symbol != symbol || last->first != first ||
         last->count != count) {
-        uint32_t name = symbol != NULL ? strings_intern(s->strings, symbol) : 0;
         size_t frame_count = count > 0 ? count : 1;
         struct code_frame *frames = new_frames(s, frame_count);
         for (size_t i = 0; i < count; i++)
             frames[i] =
-                make_frame(s, i + 1 == count && name != 0 ? name : from[i].function, &from[i]);
+                make_frame(s, i + 1 == count && symbol != 0 ? symbol : from[i].function, &from[i]);
         if (count == 0)
-            frames[0] = make_frame(s, name, &(struct dwarf_frame){0});
+            frames[0] = make_frame(s, symbol, &(struct dwarf_frame){0});
         *last = (struct last_frames){symbol, first, count, frame_count, frames};
     }
     to->frames = last->frames;
@@ -200,7 +200,7 @@ static size_t begin_lookup(struct symbolizer *s, struct lookup *lookup, const st
 static void resolve_in_file(struct symbolizer *s, const struct lookup *lookup,
                             struct code_location *locations)
 {
-    const char *names[MAX_QUESTION];
+    uint32_t names[MAX_QUESTION];
     struct last_frames last = {0};
     code_file_find(lookup->file, lookup->addresses, lookup->count, s->strings, &s->answer, names);
     for (size_t i = 0; i < lookup->count; i++) {
@@ -221,7 +221,7 @@ static void resolve_in_map(struct symbolizer *s, const struct lookup *lookup,
         to->binary = code_maps_name(s->maps, map);
         to->map = map;
         if (lookup->file == NULL)
-            make_location(s, to, NULL, NULL, 0, 0, &last);
+            make_location(s, to, 0, NULL, 0, 0, &last);
     }
     if (lookup->file != NULL)
         resolve_in_file(s, lookup, locations);
@@ -237,8 +237,8 @@ static void resolve_outside(struct symbolizer *s, const struct wanted *wanted, s
         const char *label = kernel ? LABEL_KERNEL : LABEL_FOREIGN;
         const char *name = kernel && s->kallsyms != NULL ? kallsyms_find(s->kallsyms, pc) : NULL;
         locations[wanted[i].index].binary = label;
-        make_location(s, &locations[wanted[i].index], name != NULL ? name : label, NULL, 0, 0,
-                      &last);
+        uint32_t symbol = strings_intern(s->strings, name != NULL ? name : label);
+        make_location(s, &locations[wanted[i].index], symbol, NULL, 0, 0, &last);
     }
 }
 

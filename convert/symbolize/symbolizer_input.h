@@ -28,6 +28,7 @@ struct symbolizer_options {
     bool no_dwarf;        /* symbol tables only */
     bool object_files; /* local functions without lines have the source file of their object file */
     bool no_cache;     /* neither read nor keep answers on disk */
+    bool no_demangle;  /* demangled names are not needed: the others are in their place */
     bool no_debuginfod;     /* do not download debug files */
     int64_t recorded;       /* when the program ran [s since 1970]; 0: unknown */
     unsigned dwarf_timeout; /* seconds a DWARF worker may take for one answer; 0: 60 */
