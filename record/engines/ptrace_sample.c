@@ -124,18 +124,20 @@ static void interrupt_all(struct engine_run *run)
         tracee_interrupt(tracee);
         tracee->interrupted = run->woken;
         tracee->at_once = run->at_once;
+        tracee->prompt = run->late < soon;
         run->awaited += tracee->state == TRACEE_AWAITED;
     }
 }
 
 /* Without a real-time priority the sampler itself may wait for a CPU. If it got one late, the thread that had it was
- * preempted anyway, often in a system call: at no random moment. If the sampler waited after it woke, or the thread
- * stopped after the sample, the time when it stopped is unknown. */
+ * preempted anyway, often in a system call: at no random moment. If the sampler waited when the thread had stopped, or was
+ * busy for long, the time when it stopped is unknown. */
 static bool was_prompt(const struct engine_run *run, const struct tracee *tracee,
-                       const struct run_time *self)
+                       const struct run_time *self, uint64_t now)
 {
     return run->priority > 0 ||
-           (!tracee->stuck && run->late < soon && self->delay - run->self.run.delay <= switch_time);
+           (tracee->prompt && self->delay - run->self.run.delay <= switch_time &&
+            (!tracee->stuck || now < run->woken + soon));
 }
 
 /* The interrupt that wakes the sampler also wakes threads on its CPU whose sleep ends up to 50 us later (timer slack),
@@ -168,9 +170,9 @@ static bool was_on_cpu(struct engine_run *run, const struct tracee *tracee,
         return true;
     if (!tracee_read_time(&run->self, &self))
         return false;
-    uint64_t passed = clock_now() - tracee->interrupted;
+    uint64_t present = clock_now(), passed = present - tracee->interrupted;
     bool likely = (waited <= passed + switch_time || (tracee->steady >= STEADY && passed < soon)) &&
-                  was_prompt(run, tracee, &self);
+                  was_prompt(run, tracee, &self, present);
     if (tracee->slept == 0 || !likely)
         return likely;
     bool exact = was_preempted(run, tracee, waited, &self);
@@ -318,7 +320,7 @@ static void wake(struct engine_run *run)
 
 void ptrace_rest(struct engine_run *run)
 {
-    if (run->sleepers)
+    if (run->sleepers || run->priority == 0)
         tracee_read_time(&run->self, &run->self.run);
 }
 

@@ -85,7 +85,8 @@ struct tracee {
     bool faulted;                 /* it was in a page fault then */
     uint64_t pc;                  /* where it was last seen, 0: never */
     uint64_t interrupted;         /* when the sampler woke for its last sample [ns], absolute */
-    bool at_once;                 /* the sampler did not wait for a CPU then */
+    bool at_once;                 /* the sampler did not wait for a CPU then ... */
+    bool prompt;                  /* ... and woke when the sample was due, as far as it could */
     struct run_time run;          /* when last read */
     uint64_t uncounted; /* part of run.cpu that does not belong to this profile [ns], modulo 2^64 */
 };
