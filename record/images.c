@@ -24,8 +24,8 @@ static const char deleted[] = " (deleted)";
 /* A current executable mapping of an image. */
 struct area {
     uint64_t address, size, offset, inode;
-    uint64_t changed; /* when its file had last changed then [ns], 0: unknown */
-    uint32_t path;    /* among the texts */
+    uint64_t changed;        /* when its file had last changed then [ns], 0: unknown */
+    uint32_t path, build_id; /* among the texts */
 };
 
 struct image {
@@ -43,8 +43,9 @@ struct image {
 
 /* A mapping of a file that some image had. */
 struct placed {
-    uint64_t address, size;
-    uint32_t path, image;
+    struct area area;
+    uint32_t image;
+    size_t number; /* in order of appearance */
 };
 
 /* A file without build-id. What it contains is read at the end, so that nothing waits for it; it is kept open until then,
@@ -69,7 +70,8 @@ struct images {
         *news; /* mappings that are not in the spool; build_id and path among the texts */
     size_t news_count, news_capacity;
     struct placed *placed;
-    size_t placed_count, placed_capacity, placed_unique; /* UNIQUE: after the last clean-up */
+    size_t placed_count, placed_capacity, placed_ever,
+        placed_unique;    /* UNIQUE: after the last clean-up */
     struct numbers files; /* path, inode and last change -> index in BUILD_IDS */
     uint32_t *build_ids;  /* among the texts */
     size_t build_id_capacity;
@@ -488,7 +490,7 @@ static bool includes(const struct area *area, const struct area *new, uint8_t ki
 /* Adds MAP to the areas; false: it was known. */
 static bool place(struct image *image, const struct raw_mapx *map, uint32_t path, uint64_t changed)
 {
-    struct area new = {map->address, map->size, map->offset, map->inode, changed, path};
+    struct area new = {map->address, map->size, map->offset, map->inode, changed, path, 0};
     for (size_t i = image->area_count; i-- > 0;) {
         struct area *area = &image->areas[i];
         if (!overlap(area, map))
@@ -509,39 +511,60 @@ static bool place(struct image *image, const struct raw_mapx *map, uint32_t path
     return true;
 }
 
-static int by_place(const void *left, const void *right)
+static int compare(uint64_t left, uint64_t right)
 {
-    const struct placed *a = left, *b = right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    if (a->path != b->path)
-        return a->path < b->path ? -1 : 1;
-    return a->image < b->image ? -1 : a->image > b->image;
+    return (left > right) - (left < right);
 }
 
-/* Keeps only the first image of each place. */
+static int by_place(const struct area *a, const struct area *b)
+{
+    int order = compare(a->address, b->address);
+    order = order != 0 ? order : compare(a->size, b->size);
+    return order != 0 ? order : compare(a->path, b->path);
+}
+
+static int by_file(const struct area *a, const struct area *b)
+{
+    int order = compare(a->offset, b->offset);
+    order = order != 0 ? order : compare(a->inode, b->inode);
+    return order != 0 ? order : compare(a->build_id, b->build_id);
+}
+
+static int compare_placed(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    int order = by_place(&a->area, &b->area);
+    order = order != 0 ? order : by_file(&a->area, &b->area);
+    return order != 0 ? order : compare(a->number, b->number);
+}
+
+static int in_order(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    int order = by_place(&a->area, &b->area);
+    return order != 0 ? order : compare(a->number, b->number);
+}
+
+/* Keeps only the first image of each place and file. */
 static size_t unique(struct placed *placed, size_t count)
 {
     size_t kept = 0;
     if (count > 0)
-        qsort(placed, count, sizeof *placed, by_place);
+        qsort(placed, count, sizeof *placed, compare_placed);
     for (size_t i = 0; i < count; i++)
-        if (kept == 0 || placed[kept - 1].address != placed[i].address ||
-            placed[kept - 1].size != placed[i].size || placed[kept - 1].path != placed[i].path)
+        if (kept == 0 || by_place(&placed[kept - 1].area, &placed[i].area) != 0 ||
+            by_file(&placed[kept - 1].area, &placed[i].area) != 0)
             placed[kept++] = placed[i];
     return kept;
 }
 
-static void note_file(struct images *images, const struct raw_mapx *map, uint32_t path)
+static void note_file(struct images *images, const struct area *area, uint32_t image)
 {
     if (images->placed_count >= 2 * images->placed_unique + PUT_AT_ONCE)
         images->placed_count = images->placed_unique = unique(images->placed, images->placed_count);
     mem_reserve(&images->placed, &images->placed_capacity, images->placed_count + 1,
                 sizeof *images->placed);
-    images->placed[images->placed_count++] =
-        (struct placed){map->address, map->size, path, map->image};
+    images->placed[images->placed_count++] = (struct placed){*area, image, images->placed_ever++};
 }
 
 /* Adds the mapping RAW. Returns whether it is new. */
@@ -559,9 +582,11 @@ static bool take_mapping(struct images *images, const struct raw_mapx *raw)
     if (map.size == 0 || !place(image, &map, path, changed))
         return false;
     if (map.kind == RAW_MAP_FILE) {
-        note_file(images, &map, path);
+        struct area *area = &image->areas[image->area_count - 1];
         id = raw->build_id != NULL ? strings_intern(images->texts, raw->build_id)
                                    : build_id_for(images, image->pid, &map, path, changed);
+        area->build_id = id;
+        note_file(images, area, map.image);
         image->path = image->named ? image->path : path;
         image->named = true;
         image->dump = is_dump(text(images, path)) ? path : image->dump;
@@ -663,6 +688,12 @@ bool images_know(const struct images *images, uint32_t number, uint64_t pc)
     return false;
 }
 
+static struct vmmap vmmap_of(const struct images *images, const struct area *area)
+{
+    return (struct vmmap){area->address, area->size,  text(images, area->path),
+                          area->offset,  area->inode, area->build_id};
+}
+
 bool images_place(const struct images *images, uint32_t number, uint64_t pc, struct vmmap *place)
 {
     if (number >= images->count)
@@ -672,7 +703,7 @@ bool images_place(const struct images *images, uint32_t number, uint64_t pc, str
         const struct area *area = &image->areas[i];
         if (pc - area->address >= area->size)
             continue;
-        *place = (struct vmmap){area->address, area->size, text(images, area->path)};
+        *place = vmmap_of(images, area);
         return place->path[0] == '/';
     }
     return false;
@@ -794,15 +825,19 @@ size_t images_vmmap_count(const struct images *images)
     return images->placed_count < MAX_VMMAPS ? images->placed_count : MAX_VMMAPS;
 }
 
-/* Appends to LIST the places of RANK. */
+/* Appends to LIST the places of RANK: files at the same place have that of the first. */
 static size_t append(const struct images *images, uint32_t target, int rank, struct vmmap *list,
                      size_t count)
 {
+    int its = 0;
     for (size_t i = 0; i < images->placed_count && count < MAX_VMMAPS; i++) {
         const struct placed *place = &images->placed[i];
-        int its = place->path == target ? 0 : images->list[place->image].path == target ? 1 : 2;
+        if (i == 0 || by_place(&place[-1].area, &place->area) != 0)
+            its = place->area.path == target                  ? 0
+                  : images->list[place->image].path == target ? 1
+                                                              : 2;
         if (its == rank)
-            list[count++] = (struct vmmap){place->address, place->size, text(images, place->path)};
+            list[count++] = vmmap_of(images, &place->area);
     }
     return count;
 }
@@ -811,6 +846,8 @@ struct vmmap *images_vmmaps(struct images *images, size_t *count)
 {
     uint32_t target = find_target(images);
     images->placed_count = unique(images->placed, images->placed_count);
+    if (images->placed_count > 0)
+        qsort(images->placed, images->placed_count, sizeof *images->placed, in_order);
     struct vmmap *list = mem_zalloc(images_vmmap_count(images) + 1, sizeof *list);
     *count = 0;
     for (int rank = 0; rank < 3; rank++)

@@ -16,10 +16,11 @@
 
 struct images;
 
-/* A mapping of a file. */
+/* A mapping of a file. Members without holes: compared as bytes. */
 struct vmmap {
     uint64_t address, size;
-    const char *path; /* borrowed until images_delete */
+    const char *path;                 /* borrowed until images_delete */
+    uint64_t offset, inode, build_id; /* the last one is a number: which file it was */
 };
 
 struct images *images_new(void);
@@ -69,7 +70,7 @@ void images_put(struct images *images, struct buffer *buffer, bool all);
 /* The executable that was seen using CPU most often, "": none. Borrowed until images_delete. */
 const char *images_target(const struct images *images);
 
-/* The mappings of files, each address, size and path once: first the target, then the other mappings of its images,
+/* The mappings of files, each once; different files can have the same address, size and path, and are in order then. First the target, then the other mappings of its images,
  * then others; at most MAX_VMMAPS. */
 enum { MAX_VMMAPS = 65536 };
 /* Caller frees. */

@@ -205,13 +205,12 @@ static int add_row(const struct conversion *c, struct row_list *rows,
     *listed = (struct listed_row){.label = label};
     if (row_of(c, line, &listed->row, err) != 0)
         return -1;
+    const struct location_place place = {
+        .pc = line->pc, .map = line->map, .caller = PBIN_NO_CALLER};
     if (label == NULL)
-        listed->location = locations_number(c->locations, line->pc);
-    uint32_t map = label == NULL && c->map_samples != NULL
-                       ? symbolizer_find_map(locations_symbolizer(c->locations), line->pc)
-                       : UINT32_MAX;
-    if (map != UINT32_MAX)
-        c->map_samples[map] += line->samples;
+        listed->location = locations_place(c->locations, &place);
+    if (label == NULL && c->map_samples != NULL)
+        c->map_samples[line->map] += line->samples;
     rows->count++;
     return 0;
 }
@@ -273,6 +272,33 @@ static void put_run(const struct conversion *c, const struct row_list *rows)
     pbin_put_run(c->writer, &run);
 }
 
+/* Sets the keys. Files that were mapped at the same place one after the other can have the same one. */
+static void join_rows(const struct conversion *c, struct row_list *rows)
+{
+    struct strings *keys = strings_new();
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        struct listed_row *listed = &rows->list[i];
+        struct pbin_row *row = &listed->row;
+        char key[LOCATION_KEY_COUNT * sizeof row->key[0]];
+        if (listed->label != NULL)
+            locations_label(c->locations, listed->label, row);
+        else
+            locations_key(c->locations, listed->location, row);
+        memcpy(key, row->key, sizeof key);
+        size_t number = strings_intern_bytes(keys, key, sizeof key) - 1u; /* "" is 0 */
+        if (number == count) {
+            rows->list[count++] = *listed;
+            continue;
+        }
+        struct pbin_sums *sums = &rows->list[number].row.sums;
+        *sums = pbin_sums_of_run(sums->samples + row->sums.samples, UINT64_MAX,
+                                 sums->time + row->sums.time, sums->energy + row->sums.energy);
+    }
+    rows->count = count;
+    strings_delete(keys);
+}
+
 static int put_rows(struct conversion *c, struct error *err)
 {
     struct row_list rows = {0};
@@ -280,25 +306,21 @@ static int put_rows(struct conversion *c, struct error *err)
     if (c->map_samples != NULL)
         symbolizer_count(locations_symbolizer(c->locations), c->map_samples);
     locations_resolve(c->locations);
+    join_rows(c, &rows);
     if (result == 0)
         put_run(c, &rows);
-    for (size_t i = 0; i < rows.count && result == 0; i++) {
-        struct listed_row *listed = &rows.list[i];
-        if (listed->label != NULL)
-            locations_label(c->locations, listed->label, &listed->row);
-        else
-            locations_key(c->locations, listed->location, &listed->row);
-        result = pbin_put_row(c->writer, &listed->row, LOCATION_KEY_COUNT);
-    }
+    for (size_t i = 0; i < rows.count && result == 0; i++)
+        result = pbin_put_row(c->writer, &rows.list[i].row, LOCATION_KEY_COUNT);
     free(rows.list);
     return result;
 }
 
-/* Mappings of the extension by what VMMaps say of them. */
+/* Mappings of the extension by what VMMaps say of them: the different files at each place, in order. */
 struct places {
-    struct strings *known;
+    const struct raw_extension *ext;
+    struct strings *known, *files;
     struct buffer key;
-    const struct raw_mapx **first; /* by number in KNOWN */
+    size_t *first, *last, *next; /* by number in KNOWN, and by mapping: a mapping, + 1 */
 };
 
 static uint32_t place_number(struct places *p, uint64_t address, uint64_t size, const char *path)
@@ -310,20 +332,47 @@ static uint32_t place_number(struct places *p, uint64_t address, uint64_t size, 
     return strings_intern_bytes(p->known, (const char *)p->key.data, p->key.size) - 1; /* "" is 0 */
 }
 
+static void add_place(struct places *p, size_t index)
+{
+    const struct raw_mapx *map = &p->ext->mapx[index];
+    uint32_t number = place_number(p, map->address, map->size, map->path);
+    uint32_t known = strings_count(p->files);
+    buffer_u64(&p->key, map->offset);
+    buffer_u64(&p->key, map->inode);
+    buffer_string(&p->key, map->build_id);
+    if (strings_intern_bytes(p->files, (const char *)p->key.data, p->key.size) < known)
+        return;
+    *(p->first[number] == 0 ? &p->first[number] : &p->next[p->last[number] - 1]) = index + 1;
+    p->last[number] = index + 1;
+}
+
+/* The next file at the place of the VMMap MAP, NULL: none is known. */
+static const struct raw_mapx *next_there(struct places *p, const struct code_map *map)
+{
+    uint32_t number = place_number(p, map->address, map->size, map->label);
+    size_t found = number < p->ext->mapx_count ? p->first[number] : 0;
+    if (found == 0)
+        return NULL;
+    if (p->next[found - 1] != 0)
+        p->first[number] = p->next[found - 1];
+    return &p->ext->mapx[found - 1];
+}
+
 /* VMMaps lack what shows that a file is the one that ran: of a profile of sums, the extension has it. */
 static void identify_maps(const struct raw_profile *raw, struct code_map *maps)
 {
     const struct raw_extension *ext = &raw->ext;
-    struct places p = {strings_new(), {0}, mem_zalloc(ext->mapx_count + 1, sizeof *p.first)};
-    for (size_t i = 0; i < ext->mapx_count; i++) {
-        const struct raw_mapx *map = &ext->mapx[i];
-        uint32_t number = place_number(&p, map->address, map->size, map->path);
-        if (p.first[number] == NULL)
-            p.first[number] = map;
-    }
+    size_t *room = mem_zalloc(ext->mapx_count + 1, 3 * sizeof *room);
+    struct places p = {.ext = ext,
+                       .known = strings_new(),
+                       .files = strings_new(),
+                       .first = room,
+                       .last = room + ext->mapx_count,
+                       .next = room + 2 * ext->mapx_count};
+    for (size_t i = 0; i < ext->mapx_count; i++)
+        add_place(&p, i);
     for (size_t i = 0; i < raw->map_count; i++) {
-        uint32_t number = place_number(&p, maps[i].address, maps[i].size, maps[i].label);
-        const struct raw_mapx *map = number < ext->mapx_count ? p.first[number] : NULL;
+        const struct raw_mapx *map = next_there(&p, &maps[i]);
         if (map == NULL || map->kind != RAW_MAP_FILE)
             continue;
         maps[i].has_offset = true;
@@ -331,8 +380,9 @@ static void identify_maps(const struct raw_profile *raw, struct code_map *maps)
         maps[i].build_id = map->build_id;
     }
     strings_delete(p.known);
+    strings_delete(p.files);
     buffer_free(&p.key);
-    free(p.first);
+    free(room);
 }
 
 static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)

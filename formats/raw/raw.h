@@ -55,6 +55,7 @@ struct raw_samples {
 struct raw_histogram {
     uint64_t pc;
     bool unknown; /* all PCs outside all VMMaps; pc is 0 */
+    uint32_t map; /* the VMMap, UINT32_MAX if unknown; VMMaps of several processes may overlap */
     uint64_t samples;
     double current;
 };

@@ -121,6 +121,7 @@ static int first_line(struct raw_profile *p, struct raw_histogram *line, struct 
         stream_read(p->stream, entry, ENTRY, "histogram", err) != 1)
         return -1;
     *line = (struct raw_histogram){.unknown = true,
+                                   .map = UINT32_MAX,
                                    .samples = get_u64(entry, p->layout.big),
                                    .current = get_f64(entry + 8, p->layout.big)};
     return line->samples > 0;
@@ -159,6 +160,7 @@ static int line_in_map(struct raw_profile *p, struct raw_histogram *line, struct
         if (found < count) {
             const uint8_t *entry = data + found * ENTRY;
             *line = (struct raw_histogram){.pc = map->address + r->byte + found,
+                                           .map = (uint32_t)r->map,
                                            .samples = get_u64(entry, p->layout.big),
                                            .current = get_f64(entry + 8, p->layout.big)};
             stream_advance(p->stream, (found + 1) * ENTRY);

@@ -225,6 +225,32 @@ class Aggregate(Case):
             self.assertGreater(sum(int(rows[name]["samples"]) for name in rows if name.startswith("burn_")), 0.6 * total, rows)
             self.assertLess(int(rows.get("_foreign", {"samples": 0})["samples"]), 0.02 * total, rows)
 
+    def test_files_at_the_same_place(self):
+        """Different programs, and different files of one name; an unknown build-id leaves the first of these unnamed."""
+        with open(BURN, "rb") as file:
+            code = bytearray(file.read())
+        for name in ("one", "two", "later"):
+            with open(os.path.join(self.folder, name), "wb") as file:
+                file.write(code)
+        code[code.index(b"\x14\0\0\0\x03\0\0\0GNU\0") + 12] ^= 1
+        with open(os.path.join(self.folder, "same"), "wb") as file:
+            file.write(code)
+        for engine in ("perf", "ptrace"):
+            path = f"same-{engine}.bin"
+            self.sampler("-a", "-o", path, "--engine", engine, "--", "setarch", "-R", "sh", "-c",
+                         "cp same now; chmod +x *; for i in one two now; do ./$i 0.04; done; cp later new; mv new now; ./now 0.04")
+            pbin = os.path.join(self.folder, "same.pbin")
+            subprocess.run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, os.path.join(self.folder, path)], check=True)
+            text = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--format=csv", "-k", "binary,function", pbin],
+                                  capture_output=True, text=True, check=True).stdout
+            times = {"one": 0, "two": 0, "now": 0, "_unknown": 0}
+            for row in csv.DictReader(io.StringIO(text)):
+                name = row["binary"] if row["function"].startswith("burn_") else row["function"]
+                times[name] = times.get(name, 0) + float(row["time [s]"])
+            mean = sum(times[name] for name in ("one", "two", "now", "_unknown")) / 4
+            for name in ("one", "two", "now", "_unknown"):
+                self.assertGreater(times[name], 0.2 * mean, f"{engine} {times}")
+
     def test_without_power(self):
         self.sampler("-a", "-o", "plain.bin", "--", BURN, "0.2")
         _, _, _, unknown, entries = self.read("plain.bin")

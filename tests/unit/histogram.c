@@ -12,8 +12,9 @@
 
 enum { MS = 1000000 };
 
-static const struct vmmap maps[] = {
-    {0x10000, 0x1000, "/bin/one"}, {0x40000, 0x100000, "/lib/two"}, {0x90000, 0x1000, "/bin/one"}};
+static const struct vmmap maps[] = {{0x10000, 0x1000, "/bin/one", 0, 1, 0},
+                                    {0x40000, 0x100000, "/lib/two", 0, 2, 0},
+                                    {0x90000, 0x1000, "/bin/one", 0, 1, 0}};
 
 /* Process 1 has the first two, process 2 the others. */
 static bool find(void *context, uint32_t pid, uint64_t pc, struct vmmap *place)
