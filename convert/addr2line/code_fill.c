@@ -20,15 +20,19 @@ struct code_fill {
     struct disassembler *disassembler;
     struct span *spans;
     size_t count, capacity;
-    size_t next; /* span */
-    uint64_t at; /* offset in it */
+    uint64_t total; /* size of all spans [bytes] */
+    size_t next;    /* span */
+    uint64_t at;    /* offset in it */
 };
 
+/* Code is not compressed, and sections do not share it: together they are not larger than the file. */
 static void add_span(struct code_fill *f, const struct elf_file *file, const struct elf_section *s)
 {
     uint64_t size = elf_section_size(file, s);
-    if (s->type != SHT_PROGBITS || (s->flags & SHF_EXECINSTR) == 0 || size == 0)
+    if (s->type != SHT_PROGBITS || (s->flags & SHF_EXECINSTR) == 0 || size == 0 ||
+        (s->flags & SHF_COMPRESSED) != 0 || size > file->size - f->total)
         return;
+    f->total += size;
     struct span span = {s->address, size, mem_alloc(size), mem_zalloc(size / 8 + 1, 1)};
     if (!elf_section_read(file, s, span.bytes)) {
         free(span.bytes);

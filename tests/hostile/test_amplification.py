@@ -235,6 +235,16 @@ class Symbols(Case):
         body = b"\1" + place + b"\2" + place + shape + b"\0\0"
         return elf.write(4096, self.debug(body, abbreviations))
 
+    def test_code_that_sections_share(self):
+        """Each as an instruction per byte, which are rows of a CSV file."""
+        def shared(flags, data):
+            return elf.write(4096, [(f".text{i}", elf.PROGBITS, 6 | flags, 0, 0, data if i == 0 else 2) for i in range(100)])
+        packed = struct.pack("<IIQQ", 1, 0, 15 * MB, 1) + zlib.compress(bytes(15 * MB), 9)
+        rows = self.file("rows.csv", b"pc\n0x1000\n")
+        for name, data in (("compressed", shared(elf.COMPRESSED, packed)), ("plain", shared(0, b"\x90" * 8000))):
+            with self.subTest(name):
+                self.small(["pbin-addr2line", "--csv", "pc", "--fill-addresses", "-e", self.file("program", data), rows], output=MB)
+
     def test_nested_blocks(self):
         for name, shape in (("deep", b"\3" * 1_000_000 + b"\0" * 1_000_000),
                             ("deep and wide", b"\3" * 500 + b"\4" * 100_000 + b"\0" * 500)):
