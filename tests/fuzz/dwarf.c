@@ -141,10 +141,24 @@ static void ask_ranges(const struct dwarf_units *units)
         free(dwarf_aranges_extent(units, &units->image->sections[i].address, 1).passed);
 }
 
+/* As much of .debug_info as the first code needs, and half of it, where a unit is cut. */
+static void read_part(struct elf_file *file, struct strings *strings)
+{
+    struct dwarf_units units = {0};
+    prepare(&units, file, strings);
+    uint64_t end = dwarf_sections_size(units.sections, DEBUG_INFO) / 2;
+    if (file->section_count > 1)
+        end = dwarf_aranges_end(&units, &file->sections[1].address, 1) / 2 + end / 2;
+    dwarf_sections_limit(units.sections, DEBUG_INFO, end);
+    dwarf_units_load(&units);
+    ask(&units, &units.by_address, MAX_ADDRESSES);
+}
+
 static void work(struct elf_file *file)
 {
     struct dwarf_units units = {0}, alternate = {0};
     struct strings *strings = strings_new();
+    read_part(file, strings);
     prepare(&units, file, strings);
     prepare(&alternate, file, strings);
     units.alternate = &alternate;

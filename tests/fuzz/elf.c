@@ -8,6 +8,17 @@
 
 enum { MAX_SECTION = 1 << 20, MAX_RANGES = 10000 };
 
+/* The first part of BYTES again: it must be the same. */
+static void read_begin(const struct elf_file *file, const struct elf_section *section,
+                       const uint8_t *bytes, uint64_t size)
+{
+    uint8_t *begin = malloc(size);
+    if (begin != NULL && elf_section_read_begin(file, section, begin, size / 2) &&
+        memcmp(begin, bytes, size / 2) != 0)
+        abort();
+    free(begin);
+}
+
 static void read_sections(const struct elf_file *file)
 {
     elf_has_debug(file);
@@ -17,9 +28,12 @@ static void read_sections(const struct elf_file *file)
         input_touch(section->name, strlen(section->name));
         elf_section_in_place(file, section);
         uint8_t *bytes = size > 0 && size <= MAX_SECTION ? malloc(size) : NULL;
-        if (bytes != NULL && elf_section_read(file, section, bytes))
+        if (bytes != NULL && elf_section_read(file, section, bytes)) {
+            read_begin(file, section, bytes, size);
             input_touch(bytes, size);
+        }
         free(bytes);
+        elf_file_unload(file, section->offset, section->size);
     }
 }
 
@@ -37,6 +51,7 @@ static void read_symbols(const struct elf_file *file)
             break;
         at = range.last + 1;
     }
+    elf_symbols_cover(symbols, at);
     elf_symbols_damage(symbols);
     elf_symbols_overlap(symbols);
     elf_symbols_delete(symbols);

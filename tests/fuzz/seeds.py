@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 """
 import bz2
 import gzip
+import itertools
 import lzma
 import os
 import random
@@ -21,6 +22,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 for name in ("lib", "gmon", "igprof", "sthem", "fuzz"):
     sys.path.append(os.path.join(TESTS, name))
 
+import elf  # noqa: E402
 import export  # noqa: E402
 import gmonfile  # noqa: E402
 import pbin  # noqa: E402
@@ -183,6 +185,70 @@ def programs():
                     yield machine, read(out)
 
 
+def split_programs():
+    """Programs that also have the sections of their split debug information, or of the package of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = lambda name: os.path.join(folder, name)
+        with open(path("p.cc"), "w", encoding="ascii") as f:
+            f.write(PROGRAM)
+        for compiler, version, package in itertools.product(("g++", "clang++-14"), (4, 5), (None, "dwp", "llvm-dwp-14")):
+            def run(*argv):
+                return subprocess.run(argv, cwd=folder, capture_output=True, check=False).returncode == 0
+            good = run(compiler, "-O2", f"-gdwarf-{version}", "-gsplit-dwarf", "-w", "-ffreestanding", "-fno-rtti", "-c", "p.cc") and \
+                run(compiler, "-nostdlib", "-Wl,-e,main", "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,noseparate-code", "-o", "p", "p.o")
+            split = "p.dwo" if package is None else "p.dwp"
+            if not good or (package and not run(package, "-e", "p", "-o", "p.dwp")):
+                continue
+            listed = subprocess.run(["readelf", "-SW", split], cwd=folder, capture_output=True, text=True, check=True).stdout
+            for section in re.findall(r"(\.debug_(?:\S+\.dwo|cu_index))", listed):
+                run("objcopy", "--dump-section", f"{section}=section", split) and run("objcopy", "--add-section", f"{section}=section", "p")
+            yield f"split-{compiler[0]}{version}{package}", read(path("p"))
+
+
+def odd_programs():
+    """What compilers write seldom, or not for this machine."""
+    named = b"\0f@V_1\0f@@V_2\0_g\0resolve\0"
+    symbols = elf.symbols(((1, elf.CODE, 16), (7, elf.CODE, 16), (14, elf.CODE, 0), (17, elf.CODE + 32, 16)))
+    tables = [(".symtab", elf.SYMTAB, 0, 3, 24, symbols), (".strtab", elf.STRTAB, 0, 0, 0, named)]
+    text = b"".join(b"%d of the debug information, " % (i * i) for i in range(2000))
+    zstd = subprocess.run(["zstd", "-c"], input=text, capture_output=True, check=True).stdout
+    packed = [(".debug_str", elf.PROGBITS, elf.COMPRESSED, 0, 0, struct.pack("<IIQQ", kind, 0, len(text), 1) + data)
+              for kind, data in ((2, zstd), (1, zlib.compress(text)))]
+    yield "zstd", elf.write(64, [*tables, *packed])
+    slots = 0x100000
+    code = b"".join(before + struct.pack("<i", slots + 8 * i - (16 * i + len(before) + 4)) + bytes(12 - len(before))
+                    for i, before in enumerate((b"\xff\x25", b"\xf3\x0f\x1e\xfa\xff\x25", b"\xf2\xff\x25")))
+    relocations = b"".join(struct.pack("<QQq", slots + 8 * i, *r) for i, r in enumerate(((37, elf.CODE + 32), (7 | 1 << 32, 0), (6 | 2 << 32, 0))))
+    stubs = [*tables, (".rela.plt", 4, 2, 2, 24, relocations), (".plt", elf.PROGBITS, 6, 0, 0, code)]
+    yield "plt", elf.write(64, stubs)
+    arm64 = struct.pack("<IIIIII", 0xd503245f, 0x90000810, 0xf9400211, 0x91000210, 0xd61f0220, 0xd503201f)
+    yield "plt-aarch64", of_machine(elf.write(64, [*tables, (".rela.plt", 4, 2, 2, 24, struct.pack("<QQq", slots, 1026 | 1 << 32, 0)),
+                                                   (".plt", elf.PROGBITS, 6, 0, 0, arm64)]), 183)
+    descriptor = struct.pack("<QQQ", elf.CODE + 16, 0, 0)
+    in_opd = bytes(24) + struct.pack("<IBBHQQ", 17, 0x12, 0, 4, 0, 16)
+    yield "opd", of_machine(elf.write(64, [(".strtab", elf.STRTAB, 0, 0, 0, named), (".symtab", elf.SYMTAB, 0, 2, 24, in_opd),
+                                           (".opd", elf.PROGBITS, 3, 0, 0, descriptor)]), 21)
+    entries = struct.pack("<IIIIII", elf.CODE + 1, 1, elf.CODE - 8 + 17, 1, 0x80000000, 1)
+    yield "exidx", of_machine(elf.write(64, [*tables, (".ARM.exidx", 0x70000001, 2, 0, 0, entries + b"x")]), 40)
+    cie = struct.pack("<II", 14, 0xffffffff) + b"\3\0\1\x78\x10" + bytes(5)
+    frames = cie + struct.pack("<IIQQ", 20, 0, elf.CODE, 16)
+    yield "debug-frame", elf.write(64, [*tables, (".debug_frame", elf.PROGBITS, 0, 0, 0, frames)])
+
+
+def of_machine(data, machine):
+    return data[:18] + struct.pack("<H", machine) + data[20:]
+
+
+def dwarf_seeds():
+    yield from programs()
+    yield from split_programs()
+
+
+def elf_seeds():
+    yield from programs()
+    yield from odd_programs()
+
+
 def read(path):
     with open(path, "rb") as f:
         return f.read()
@@ -294,7 +360,7 @@ def sample_of_burn():
     return w.finish()
 
 
-SEEDS = {"tools": tool_seeds, "raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "igprof": igprof_seeds, "sthem": sthem_seeds, "elf": programs, "dwarf": programs,
+SEEDS = {"tools": tool_seeds, "raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "igprof": igprof_seeds, "sthem": sthem_seeds, "elf": elf_seeds, "dwarf": dwarf_seeds,
          "answers": answer_seeds, "names": name_seeds, "packed": packed_seeds}
 
 
