@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,11 +76,30 @@ static bool format_short(char *text, double value)
     return true;
 }
 
+/* Do 15 digits certainly not read back as VALUE? Most computed numbers need more, and to try is slow: as an integer of 15
+ * digits, the nearest is further away than any double that is taken for VALUE. Not where long double is no wider. */
+static bool needs_more(double value)
+{
+    static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+                                         1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+                                         1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+                                         1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+    const long double most = 1e15L, rounding = 0x1.1p-53L;
+    int exponent;
+    (void)frexp(value, &exponent);
+    int up = 14 - (int)floor((exponent - 1) * 0.30103);
+    if (LDBL_MANT_DIG < 64 || !isfinite(value) || up < 0 || up > 27)
+        return false;
+    long double digits = fabsl((long double)value) * powers[up];
+    digits = digits < most ? digits : digits / 10;
+    return fabsl(digits - rintl(digits)) > digits * rounding;
+}
+
 void format_real(char *text, size_t size, double value)
 {
     if (format_short(text, value))
         return;
-    for (int digits = 15; digits <= 17; digits++) {
+    for (int digits = needs_more(value) ? 16 : 15; digits <= 17; digits++) {
         snprintf(text, size, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             return;

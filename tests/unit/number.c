@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,6 +37,20 @@ static void billionths(struct check *check)
     }
 }
 
+/* Numbers of 15 digits and their neighbours, of any size. */
+static void digits(struct check *check)
+{
+    uint64_t state = 2;
+    for (int i = 0; i < 20000; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%llue%d",
+                 (unsigned long long)(next(&state) % UINT64_C(1000000000000000)), i % 60 - 45);
+        double value = strtod(text, NULL);
+        expect(check, value);
+        expect(check, nextafter(value, 0));
+    }
+}
+
 static void limits(struct check *check)
 {
     static const double values[] = {
@@ -47,4 +62,4 @@ static void limits(struct check *check)
     }
 }
 
-CHECK_MAIN({"billionths", billionths}, {"limits", limits})
+CHECK_MAIN({"billionths", billionths}, {"digits", digits}, {"limits", limits})
