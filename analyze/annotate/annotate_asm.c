@@ -118,6 +118,7 @@ static size_t split(struct piece *p, const struct spot *spots, size_t count)
         }
         at += size;
     }
+    jump_targets_mark(machine_code_jump_targets(p->file->code), p->address, p->size, begins);
     set_blocks(p, begins);
     free(begins);
     return used;

@@ -113,6 +113,7 @@ static const struct function *find_function(struct code_names *n, const struct c
     f->begins = mem_zalloc(f->size + 1, 1);
     f->begins[0] = 1;
     decode(n, file, f, symbol->address, bytes);
+    jump_targets_mark(machine_code_jump_targets(file->code), symbol->address, f->size, f->begins);
     free(bytes);
     return f;
 }

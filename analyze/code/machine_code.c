@@ -13,6 +13,7 @@ struct machine_code {
     struct elf_symbols *symbols;
     struct elf_code_kinds *kinds;
     struct elf_mapping mapping;
+    struct jump_targets jump_targets;
 };
 
 static int fits(void *context, const struct elf_file *file, struct error *err)
@@ -29,6 +30,7 @@ static struct machine_code *read_symbols(struct machine_code *code, const struct
     code->kinds = elf_code_kinds_new(code->file, code->debug);
     elf_warn_failed(reporter, code->file, "names are lost");
     elf_warn_failed(reporter, code->debug, "names are lost");
+    jump_targets_read(&code->jump_targets, code->file->path, reporter);
     return code;
 }
 
@@ -72,6 +74,7 @@ void machine_code_close(struct machine_code *code)
 {
     if (code == NULL)
         return;
+    jump_targets_free(&code->jump_targets);
     elf_symbols_delete(code->symbols);
     elf_code_kinds_delete(code->kinds);
     elf_file_close(code->debug);
@@ -82,6 +85,11 @@ void machine_code_close(struct machine_code *code)
 const struct elf_file *machine_code_file(const struct machine_code *code)
 {
     return code->file;
+}
+
+const struct jump_targets *machine_code_jump_targets(const struct machine_code *code)
+{
+    return &code->jump_targets;
 }
 
 uint64_t machine_code_address(const struct machine_code *code, uint64_t place)

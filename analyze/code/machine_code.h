@@ -3,6 +3,7 @@
 #ifndef ANALYZE_CODE_MACHINE_CODE_H
 #define ANALYZE_CODE_MACHINE_CODE_H
 
+#include "analyze/code/jump_targets.h"
 #include "base/report.h"
 #include "formats/elf/elf_code_kinds.h"
 #include "formats/elf/elf_search.h"
@@ -31,6 +32,9 @@ void machine_code_close(struct machine_code *code);
 
 /* Borrowed until machine_code_close. */
 const struct elf_file *machine_code_file(const struct machine_code *code);
+
+/* Where indirect jumps lead, as far as it is known. */
+const struct jump_targets *machine_code_jump_targets(const struct machine_code *code);
 
 /* The address in the file of a place. */
 uint64_t machine_code_address(const struct machine_code *code, uint64_t place);

@@ -47,6 +47,7 @@ OTHER_SET __attribute__((noinline)) int loops(int n)
 }
 int main(int argc, char **argv) { (void)argv; return loops(argc * 10); }
 """
+SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "samples")
 FUNCTIONS = ("leaf", "choose", "loops", "main")
 # Target and -mthumb: flags of clang, mnemonics that leave a block, and those of them that are calls: their targets begin no block.
 MACHINES = {
@@ -192,6 +193,30 @@ class CodeKeys(Profiled):
         self.succeeds(["pbin-aggregate", "-k", "basic-block", "-o", f"{self.folder}/sum.pbin", profile])
         os.remove(os.path.join(self.folder, "program"))
         self.assertEqual(self.table("-k", "basic-block", f"{self.folder}/sum.pbin"), rows)
+
+    def test_jump_targets(self):
+        """A block of burn_50 is divided where the file says that jumps lead; what is no line of two addresses is ignored."""
+        program, profile = os.path.join(self.folder, "burn"), os.path.join(self.folder, "burn.pbin")
+        shutil.copy(os.path.join(SAMPLES, "burn"), program)
+        self.succeeds(["prof2pbin", "-q", os.path.join(SAMPLES, "out.bin.bz2"), "-o", profile])
+        blocks = lambda: {r["basic-block"]: r["samples"] for r in self.table("-k", "basic-block", "-s", self.folder, profile)}
+        plain = blocks()
+        pcs = {int(r["pc"], 16): r["samples"] for r in self.table("-k", "pc", "--filter", "function=burn_50", profile)}
+        dump = subprocess.run(["objdump", "-d", "--disassemble=burn_50", program], capture_output=True, text=True, check=True).stdout
+        code = [int(a, 16) for a in re.findall(r"^ *([0-9a-f]+):\t", dump, re.M)]
+        begin, end = next(a for a in code if a == code[0] + 0x10), next(a for a in code if "%x:\t75 " % a in dump)
+        middle = [a for a in code if begin < a < end][5]
+        for text in ("from,to\n%#x,%#x\n" % (end, middle), "%d,%d,7\n,\n0x,1\n%#x\n" % (end, middle, begin + 3)):
+            self.file("burn.dynmap", text.encode())
+            self.assertEqual(blocks(), plain | {
+                "burn_50+0x10": sum(n for a, n in pcs.items() if begin <= a < middle),
+                f"burn_50+{middle - code[0]:#x}": sum(n for a, n in pcs.items() if middle <= a <= end)})
+        listing = self.succeeds(["pbin-annotate", "-q", "--asm", "-s", self.folder, "-f", "burn_50", profile]).out.decode()
+        self.assertIn(f"{middle:x}:| ", listing)
+        self.file("burn.dynmap", b"none\n")
+        ended = self.succeeds(["pbin-aggregate", "-k", "basic-block", "-s", self.folder, profile])
+        self.assertIn("burn.dynmap: no line with the addresses of a jump and its target", ended.err)
+        self.assertEqual(blocks(), plain)
 
     def test_other_tools(self):
         _, _, profile = self.x86()

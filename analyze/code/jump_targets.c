@@ -1,0 +1,85 @@
+/* Targets of indirect jumps of a binary.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/code/jump_targets.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "formats/sthem/sthem_csv.h"
+
+enum { MAX_LINE = 1 << 12 };
+
+/* The number in FIELD; false if it is not one. */
+static bool read_number(const struct csv_text *field, uint64_t *number)
+{
+    char text[24], *end;
+    if (field->length == 0 || field->length >= sizeof text || field->at[0] < '0' ||
+        field->at[0] > '9')
+        return false;
+    memcpy(text, field->at, field->length);
+    text[field->length] = '\0';
+    bool is_hex = text[0] == '0' && (text[1] | 32) == 'x';
+    *number = strtoull(text, &end, is_hex ? 16 : 10);
+    return *end == '\0';
+}
+
+static void take_line(struct jump_targets *t, struct csv *csv)
+{
+    struct csv_text field;
+    uint64_t jump, target;
+    const char *at = csv_field(csv, csv->text, &field);
+    if (at == NULL || *at != ',' || !read_number(&field, &jump) ||
+        csv_field(csv, at + 1, &field) == NULL || !read_number(&field, &target))
+        return;
+    mem_reserve(&t->items, &t->capacity, t->count + 1, sizeof *t->items);
+    t->items[t->count++] = target;
+}
+
+static int compare(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+void jump_targets_read(struct jump_targets *t, const char *binary, struct reporter *reporter)
+{
+    struct error err = {0};
+    struct stat about;
+    char *path = mem_printf("%s.dynmap", binary);
+    bool is_there = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    struct stream *in = is_there ? stream_open(path, &err) : NULL;
+    struct csv csv = {.comments = true, .stream = in, .longest = MAX_LINE, .separator = ','};
+    while (in != NULL && csv_next(&csv, &err) > 0)
+        take_line(t, &csv);
+    if (err.text[0] != '\0')
+        report_warning(reporter, "%s: targets of jumps are lost: %s", path, err.text);
+    else if (in != NULL && t->count == 0)
+        report_warning(reporter, "%s: no line with the addresses of a jump and its target", path);
+    if (t->count > 0)
+        qsort(t->items, t->count, sizeof *t->items, compare);
+    csv_free(&csv);
+    stream_close(in);
+    free(path);
+}
+
+void jump_targets_free(struct jump_targets *t)
+{
+    free(t->items);
+    *t = (struct jump_targets){0};
+}
+
+void jump_targets_mark(const struct jump_targets *t, uint64_t address, size_t size, uint8_t *begins)
+{
+    size_t low = 0, high = t->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->items[middle] < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < t->count && t->items[low] - address < size; low++)
+        begins[t->items[low] - address] = 1;
+}
