@@ -1,4 +1,4 @@
-/* Demangles C++ and Rust names with libiberty.
+/* Demangles C++, Rust and D names with libiberty.
  *
  * A short name can expand to gigabytes of text (substitutions double), so the text is taken in
  * pieces, and longjmp leaves the library when it becomes too long. Nothing leaks: on this path
@@ -89,8 +89,30 @@ static char *undo(const char *name, const char *suffix, struct demangle_costs *c
     return text != NULL ? text : run(cplus_demangle_v3_callback, name, suffix, costs);
 }
 
+/* The library takes memory as it likes for a name of D, whose text can double with each second reference ("Q") to what was before,
+ * and calls itself for each letter of some types. Names of the standard library have up to 20 references. */
+static char *undo_d(const char *name, struct demangle_costs *costs)
+{
+    enum { MOST_LETTERS = 4096, MOST_REFERENCES = 32 };
+    const size_t length = strnlen(name, MOST_LETTERS);
+    size_t references = 0;
+    for (size_t i = 0; i < length; i++)
+        references += name[i] == 'Q';
+    if (length == MOST_LETTERS || references > MOST_REFERENCES || !has_budget(costs))
+        return NULL;
+    costs->mangled += length;
+    char *text = dlang_demangle(name, 0);
+    costs->spent += text != NULL ? strlen(text) : 0;
+    if (text != NULL && strlen(text) <= MAX_TEXT)
+        return text;
+    free(text);
+    return NULL;
+}
+
 char *demangle(const char *name, struct demangle_costs *costs)
 {
+    if (name[0] == '_' && name[1] == 'D')
+        return undo_d(name, costs);
     if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
         strnlen(name, MAX_NAME) == MAX_NAME || is_endless(name))
         return NULL;

@@ -1,4 +1,4 @@
-/* Demangles C++ and Rust names.
+/* Demangles C++, Rust and D names.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_SYMBOLIZE_DEMANGLE_H
 #define CONVERT_SYMBOLIZE_DEMANGLE_H

@@ -123,6 +123,30 @@ class Aliases(Case):
         self.assertEqual([n[0] for n, _ in answers(TOOL, (), path, [symbols[n] for n in wanted])], wanted)
 
 
+class Languages(Case):
+    def test_demangled(self):
+        """Names by the documents of each language; a name that is too costly to demangle, and Swift, stay as they are."""
+        doubling = "_D1a1bFHiiHQeQg" + "HQgQi" * 15 + "HQgQiZv"
+        names = {"_ZN3app3runEi": "app::run(int)",
+                 "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE": "core::fmt::Write::write_fmt",
+                 "_RNvC3app3run": "app::run",
+                 "_Dmain": "D main",
+                 "_D3app3runFiZi": "app.run(int)",
+                 "_D1t__T1PTlZQf5twiceMFNaNbNiNfZl": "t.P!(long).P.twice()",
+                 "_Destroy": "_Destroy",
+                 doubling: doubling,
+                 "$s3app3runyS2iF": "$s3app3runyS2iF"}
+        source, path = os.path.join(self.dir, "names.s"), os.path.join(self.dir, "languages.so")
+        with open(source, "w") as f:
+            for name in names:
+                f.write('.globl "%s"\n.type "%s", @function\n"%s": nop\n.size "%s", 1\n' % (name, name, name, name))
+        sh("gcc", "-shared", "-o", path, source)
+        where = {s[2]: s[0] for s in Elf(path).symbols}
+        for options, wanted in ((("-C",), names.values()), ((), names)):
+            found = answers(TOOL, options, path, [where[n] for n in names])
+            self.assertEqual([n[0] for n, _ in found], list(wanted))
+
+
 class Comdat(Case):
     def test_first_unit(self):
         """Of equal functions of several units the linker keeps the first one's, and all units claim its code."""
