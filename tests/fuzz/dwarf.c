@@ -141,16 +141,19 @@ static void ask_ranges(const struct dwarf_units *units)
         free(dwarf_aranges_extent(units, &units->image->sections[i].address, 1).passed);
 }
 
-/* As much of .debug_info as the first code needs, and half of it, where a unit is cut. */
+/* The units that the first code needs by .debug_aranges, or without it half of them, of which the last is cut. */
 static void read_part(struct elf_file *file, struct strings *strings)
 {
     struct dwarf_units units = {0};
+    struct dwarf_extent extent = {0};
     prepare(&units, file, strings);
-    uint64_t end = dwarf_sections_size(units.sections, DEBUG_INFO) / 2;
-    if (file->section_count > 1)
-        end = dwarf_aranges_end(&units, &file->sections[1].address, 1) / 2 + end / 2;
-    dwarf_sections_limit(units.sections, DEBUG_INFO, end);
-    dwarf_units_load(&units);
+    if (file->section_count > 1 && dwarf_sections_size(units.sections, DEBUG_ARANGES) > 0)
+        extent = dwarf_aranges_extent(&units, &file->sections[1].address, 1);
+    else
+        extent.end = dwarf_sections_size(units.sections, DEBUG_INFO) / 2;
+    dwarf_sections_limit(units.sections, DEBUG_INFO, extent.end);
+    dwarf_units_load(&units, &extent);
+    free(extent.passed);
     ask(&units, &units.by_address, MAX_ADDRESSES);
 }
 
