@@ -83,11 +83,16 @@ static const char *find(const char *data, size_t size, uint16_t type, size_t *le
  * header at HEADER. */
 static const char *receive(int fd, char *message, struct nlmsghdr *header, size_t *size)
 {
-    ssize_t got = recv(fd, message, MESSAGE, 0);
+    struct sockaddr_nl from = {0};
+    socklen_t from_size = sizeof from;
+    ssize_t got = recvfrom(fd, message, MESSAGE, 0, (struct sockaddr *)&from, &from_size);
     *size = 0;
-    if (got < (ssize_t)sizeof *header)
+    *header = (struct nlmsghdr){0};
+    if (got < 0)
         return NULL;
     errno = 0;
+    if (got < (ssize_t)sizeof *header || from.nl_pid != 0) /* only the kernel is asked */
+        return NULL;
     memcpy(header, message, sizeof *header);
     if (header->nlmsg_len > (size_t)got || header->nlmsg_len < NLMSG_HDRLEN + GENL_HDRLEN)
         return NULL;
@@ -105,8 +110,8 @@ static bool answered(int fd, uint16_t *family)
         const char *attributes = receive(fd, message, &header, &size);
         if (attributes == NULL && errno != 0)
             return false;
-        if (header.nlmsg_type == NLMSG_ERROR) {
-            int32_t error;
+        if (header.nlmsg_type == NLMSG_ERROR && size > 0) {
+            int32_t error; /* where a message of the family has its own header */
             memcpy(&error, message + NLMSG_HDRLEN, sizeof error);
             return error == 0;
         }
