@@ -326,7 +326,9 @@ void ptrace_rest(struct engine_run *run)
 
 void ptrace_sample(struct engine_run *run)
 {
+    bool limited = run->pace.most > 0;
     wake(run); /* first: the next call updates the counts of the scheduler */
+    uint64_t used = limited ? clock_thread() : 0; /* a system call */
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
     run->late = run->woken > run->pace.next ? run->woken - run->pace.next : 0;
@@ -351,8 +353,10 @@ void ptrace_sample(struct engine_run *run)
     latency_add(&run->latency, delay, 1);
     /* The program loses the time in which its threads are stopped, and about half as much until they are at full speed
      * again. If it has all CPUs, one of them also runs the sampler, and the threads of the others are stopped for about
-     * as long. */
-    pace_taken(&run->pace, end, delay + delay / 2);
+     * as long. If its threads wait for CPUs, they lose what the sampler uses of them. */
+    uint64_t lost = delay + delay / 2;
+    used = limited ? clock_thread() - used : 0;
+    pace_taken(&run->pace, end, lost > used ? lost : used);
 }
 
 static void add_unseen_so_far(struct engine_run *run, struct process *process)
