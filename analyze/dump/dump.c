@@ -172,9 +172,10 @@ static struct table_cell hex_cell(const uint8_t *bytes, size_t size, char *text)
     return cell_text(text);
 }
 
+/* FIRST: the time of the first sample shown, NaN: none yet. */
 static void dump_batch(struct table *table, const struct dump_request *request,
                        const struct pbin_samples *s, const struct pbin_definitions *all,
-                       struct dump_position *at)
+                       struct dump_position *at, double *first)
 {
     size_t k = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -184,8 +185,9 @@ static void dump_batch(struct table *table, const struct dump_request *request,
             k += s->threads[i];
             continue;
         }
+        *first = isnan(*first) ? at->time : *first;
         cells[0] = cell_count(at->samples - 1);
-        cells[1] = cell_real(at->time);
+        cells[1] = dump_time(request, *first, at->time);
         char hex[2 * PBIN_MAX_OPAQUE + 1];
         if (s->opaque != NULL)
             cells[2] = hex_cell(s->opaque + i * s->opaque_size, s->opaque_size, hex);
@@ -222,6 +224,7 @@ int dump_samples(struct pbin_reader *reader, const struct dump_request *request,
         .columns = columns, .column_count = SAMPLE_COLUMNS, .style = request->style};
     struct pbin_batch batch;
     struct dump_position at = {.meta = meta};
+    double first = NAN;
     int got;
     if (dump_check_samples(meta, err) != 0)
         return -1;
@@ -229,7 +232,8 @@ int dump_samples(struct pbin_reader *reader, const struct dump_request *request,
     struct table *table = table_open(request->format, out, &head);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item == PBIN_SAMPLES)
-            dump_batch(table, request, &batch.samples, pbin_reader_definitions(reader), &at);
+            dump_batch(table, request, &batch.samples, pbin_reader_definitions(reader), &at,
+                       &first);
         if (output_write(out, "", 0) != 0) { /* writing failed: do not continue for minutes */
             got = -1;
             break;

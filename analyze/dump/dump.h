@@ -13,6 +13,7 @@ struct dump_request {
     const struct table_style *style;
     double start, end;       /* show only START <= time < END [s]; all: 0, infinity */
     bool *selected;          /* set to true by the first sample or reading between them */
+    bool normalized;         /* samples and per thread: times since the first sample shown */
     size_t interpolate;      /* per thread: samples per row; 0: 1 */
     bool no_threads;         /* per thread: without the threads */
     struct pbin_keys keys;   /* name places in the code; at least one */

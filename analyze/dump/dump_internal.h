@@ -3,6 +3,8 @@
 #ifndef ANALYZE_DUMP_DUMP_INTERNAL_H
 #define ANALYZE_DUMP_DUMP_INTERNAL_H
 
+#include <math.h>
+
 #include "analyze/dump/dump.h"
 
 /* The last sample. With META set and all else zero: before the first. */
@@ -20,6 +22,13 @@ static inline bool dump_is_inside(const struct dump_request *request, double tim
     bool inside = time >= request->start && time < request->end;
     *request->selected |= inside;
     return inside;
+}
+
+/* TIME as it is shown [s], FIRST being that of the first sample shown. */
+static inline struct table_cell dump_time(const struct dump_request *request, double first,
+                                          double time)
+{
+    return cell_real(request->normalized ? round((time - first) * 1e9) / 1e9 : time);
 }
 
 /* Returns 0, or -1 with ERR filled if META is that of an aggregated profile. */

@@ -180,7 +180,7 @@ static void put_wide(const struct wide_table *w, struct table *table, const size
     size_t k = 0;
     for (size_t i = 0; i < w->count; i++) {
         memset(cells, 0, column_count * sizeof *cells);
-        cells[0] = cell_real(w->samples[i].time);
+        cells[0] = dump_time(w->places.request, w->samples[0].time, w->samples[i].time);
         if (has_values)
             cells[1] = cell_real(w->samples[i].value);
         for (; k < w->samples[i].end; k++)

@@ -38,7 +38,8 @@ enum {
     KEY_RAW,
     KEY_INFO,
     KEY_PER_THREAD,
-    KEY_GANTT
+    KEY_GANTT,
+    KEY_NORMALIZED
 };
 
 static const struct argp_option arguments[] = {
@@ -67,6 +68,8 @@ static const struct argp_option arguments[] = {
     {"end", 'e', "S", 0, "Leave out samples and readings at or after S seconds of the run", 2},
     {"interpolate", 'i', "N", 0,
      "--per-thread: a row per N samples, with their mean value and the threads of the first", 2},
+    {"normalized", KEY_NORMALIZED, NULL, 0,
+     "--samples and --per-thread: times since the first sample shown", 2},
     {"no-threads", 'n', NULL, 0, "--per-thread: only times and values", 2},
     {"keys", 'k', "KEY,...", 0,
      "Name the places of --per-thread and --gantt by these keys of pbin-aggregate (default: "
@@ -90,6 +93,8 @@ static void check(const struct options *o, struct argp_state *state)
         argp_error(state, "-k needs --per-thread or --gantt");
     if ((o->request.interpolate > 0 || o->request.no_threads) && o->dump != dump_per_thread)
         argp_error(state, "--interpolate and --no-threads need --per-thread");
+    if (o->request.normalized && o->dump != dump_samples && o->dump != dump_per_thread)
+        argp_error(state, "--normalized needs --samples or --per-thread");
     if (o->dump != NULL && o->input_count > 1)
         argp_error(state, "unexpected argument '%s': only --info shows several profiles",
                    o->inputs[1]);
@@ -110,6 +115,9 @@ static error_t parse_selection(struct options *o, int key, char *argument, struc
         return 0;
     case 'n':
         o->request.no_threads = true;
+        return 0;
+    case KEY_NORMALIZED:
+        o->request.normalized = true;
         return 0;
     case 'k':
         keys_option(&o->request.keys, argument, state);

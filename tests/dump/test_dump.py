@@ -155,6 +155,16 @@ class Gantt(DumpCase):
         self.assertEqual(part, [r for r in whole if 0.03 <= float(r["time [s]"]) < 0.06])
         self.assertTrue(part)
 
+    def test_normalized_times(self):
+        """Times begin at 0 with the first sample shown, and have the distances that they had."""
+        path = self.write(profiles.make(22, samples=100))
+        for kind in ("--samples", "--per-thread"):
+            part = [float(r["time [s]"]) for r in self.csv(kind, "--start=0.03", path)]
+            moved = [float(r["time [s]"]) for r in self.csv(kind, "--start=0.03", "--normalized", path)]
+            self.assertEqual(moved, [round(t - part[0], 9) for t in part])
+            self.assertGreater(part[0], 0.03)
+        self.assertEqual(tool.run(["pbin-dump", "--gantt", "--normalized", path]).status, 2)
+
     def test_nothing_is_selected(self):
         path = self.write(profiles.make(22, samples=100))
         for kind in ("--samples", "--per-thread", "--gantt", "--readings"):
