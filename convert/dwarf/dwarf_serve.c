@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -419,10 +420,12 @@ static void *work(void *context)
     return NULL; /* never */
 }
 
-/* Starts the other thread. Returns false if it cannot be created. */
+/* Starts the other thread. Returns false if it cannot be created. The threads share one heap: when a second one shrinks, glibc reads
+ * /proc/sys/vm/overcommit_memory, for which the sandbox would end the process. */
 static bool start_other(struct crew *c)
 {
     enum { STACK = 1 << 20 };
+    mallopt(M_ARENA_MAX, 1);
     pthread_attr_t attributes;
     pthread_t thread;
     sem_init(&c->started, 0, 0);
