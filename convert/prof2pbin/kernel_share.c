@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/kernel_share.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +13,17 @@
 enum { FEW = 6 }; /* ticks */
 /* [ns] of a huge page. Timers signal in the very tick, which then finds the kernel stopping the program. */
 static const double longest_fault = 3e5, usual_fault = 1e4;
+static const double enough = 100;  /* sightings of a side to compare with */
 static const double notable = 0.1; /* the least part of the CPU time that huge pages explain */
 static const double usual_tick = 4e6, least_tick = 1e5, most_tick = 1e8; /* [ns] */
 
 /* Sightings on the CPU of the sampler, or on another one. */
 struct side {
     struct raw_share seen;
-    double excess;    /* of those in the kernel */
+    double faults; /* of those in the kernel: page faults */
+    double excess; /* of those in the kernel */
+    double call_part,
+        fault_part;   /* of a program: how much more of these is excess than on average */
     double suggested; /* of a program: its excess by the windows */
     double lack;      /* of a program: page faults seen in user code */
 };
@@ -40,8 +45,8 @@ struct nearby {
 };
 
 struct thread_share {
-    uint32_t odd,
-        odd_user; /* how near the next sighting that goes is, in 2^-32: in the kernel, in user code */
+    /* how near the next sighting that goes is, in 2^-32: in a system call, in a page fault, in user code */
+    uint32_t odd, odd_fault, odd_user;
     struct nearby *nearby; /* NULL: not yet seen in user code */
 };
 
@@ -175,7 +180,7 @@ static struct thread_share *thread_at(struct kernel_share *share, uint32_t numbe
     while (share->thread_count <= number) {
         size_t i = share->thread_count++;
         uint32_t odd = (uint32_t)i * UINT32_C(0x9E3779B1);
-        share->threads[i] = (struct thread_share){.odd = odd, .odd_user = odd};
+        share->threads[i] = (struct thread_share){.odd = odd, .odd_fault = odd, .odd_user = odd};
     }
     return &share->threads[number];
 }
@@ -218,6 +223,7 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
     struct side *side = &window->sides[seen->side];
     side->seen.all++;
     side->seen.kernel += seen->called;
+    side->faults += seen->faulted;
     enum fault_sight sight = seen->faulted ? FAULT_SEEN : seen->called ? FAULT_KERNEL : FAULT_USER;
     fault_places_count(&share->programs[program_of(share, seen->image)].faults, seen->side,
                        seen->pc, sight);
@@ -230,6 +236,25 @@ static bool is_credible(const struct kernel_share *share, const struct program *
     double longest = lack > notable ? longest_fault : usual_fault;
     return lack * p->ticks.all * tick_of(share->ext) <=
            longest * (double)share->ext->facts.page_faults;
+}
+
+/* System calls are seen rightly on the CPU of the sampler. As many more of them on other CPUs are excess, so that page
+ * faults do not count as the code that caused them in their place. */
+static void part_kinds(struct program *p)
+{
+    struct side *side = &p->sides[FAULT_OTHER_CPU];
+    const struct side *same = &p->sides[FAULT_SAME_CPU];
+    double calls = side->seen.kernel - side->faults, excess = side->excess;
+    for (int k = 0; k < FAULT_SIDES; k++)
+        p->sides[k].call_part = p->sides[k].fault_part = 1;
+    if (same->seen.all < enough || calls < 1 || side->faults < 1 || excess <= 0)
+        return;
+    double right = (same->seen.kernel - same->faults) / same->seen.all * side->seen.all;
+    double wrong = calls > right ? calls - right : 0;
+    wrong = wrong < excess ? wrong : excess;
+    wrong = excess - wrong < side->faults ? wrong : excess - side->faults;
+    side->call_part = wrong / calls * (side->seen.kernel / excess);
+    side->fault_part = (excess - wrong) / side->faults * (side->seen.kernel / excess);
 }
 
 /* What each program has too much or too little. Returns the sum. */
@@ -247,6 +272,7 @@ static double settle_programs(struct kernel_share *share)
             fault_places_settle(&p->faults, (enum fault_side)k, side->lack);
             all += side->excess + side->lack;
         }
+        part_kinds(p);
     }
     return all;
 }
@@ -291,6 +317,12 @@ static void add_share(struct raw_share *sum, struct raw_share share)
     sum->kernel += share.kernel;
 }
 
+static void add_seen(struct side *sum, const struct side *side)
+{
+    add_share(&sum->seen, side->seen);
+    sum->faults += side->faults;
+}
+
 uint64_t kernel_share_settle(struct kernel_share *share)
 {
     for (size_t i = 0; i < share->window_count; i++) {
@@ -300,7 +332,7 @@ uint64_t kernel_share_settle(struct kernel_share *share)
         struct program *p = &share->programs[w->program];
         add_share(&p->ticks, w->ticks);
         for (int k = 0; k < FAULT_SIDES; k++)
-            add_share(&p->sides[k].seen, w->sides[k].seen);
+            add_seen(&p->sides[k], &w->sides[k]);
     }
     double all = settle_programs(share);
     settle_windows(share);
@@ -319,11 +351,14 @@ static bool goes(uint32_t *odd, double part)
 bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
 {
     struct thread_share *t = thread_at(share, seen->thread);
+    const struct program *p = &share->programs[program_of(share, seen->image)];
     if (seen->called) {
         const struct side *side = &window_at(share, seen->pid, seen->time_ns)->sides[seen->side];
-        return goes(&t->odd, side->seen.kernel > 0 ? side->excess / side->seen.kernel : 0);
+        const struct side *of = &p->sides[seen->side];
+        double part = side->seen.kernel > 0 ? side->excess / side->seen.kernel : 0;
+        return goes(seen->faulted ? &t->odd_fault : &t->odd,
+                    fmin(part * (seen->faulted ? of->fault_part : of->call_part), 1));
     }
-    const struct program *p = &share->programs[program_of(share, seen->image)];
     return p->sides[seen->side].lack > 0 &&
            goes(&t->odd_user, fault_places_part(&p->faults, seen->side, seen->pc));
 }

@@ -9,6 +9,7 @@
  *   program: the sightings in the kernel of all processes of a program are too many, or too few, if their share differs
  *            from that of the ticks by more than twice the standard error of the difference. Then the excess is
  *            removed, or the lack is taken from user code, where page faults are likely (fault_places.h).
+ *            Of an excess on other CPUs, system calls go first, as far as there are fewer of them on the CPU of the sampler.
  *   window:  the time of a process between two records of its ticks, 0.1 s or more. A part of the excess is removed
  *            from each: what its own ticks suggest, together with FEW ticks of the program's share.
  *

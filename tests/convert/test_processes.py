@@ -773,6 +773,31 @@ class KernelShare(Case):
         user = [pc & 0xfff for pc in self.pcs(profile) if pc < KERNEL_HALF]
         self.assertAlmostEqual(sum(pc >= 0x200 for pc in user) / len(user), 2 / 3, delta=0.1)
 
+    def test_page_faults_stay_where_system_calls_are_too_many(self):
+        """30 % are page faults at one place, 5 % are system calls. On other CPUs, more than half of the user code is seen in these."""
+        rng, n = random.Random(3), 6000
+        ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), "page_faults": "100000"}, [Image(1, "/bin/a")],
+                       [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
+        samples, times, ticks = [], [], [0, 0]
+        for i in range(n):
+            same, where = rng.random() < 0.5, rng.random()
+            fault, call = where < 0.3, where < 0.35 or (not same and where < 0.75)
+            flags = RAN | (SAME_CPU if same else 0)
+            thread = Thread(1, KERNEL, (i + 1) * MS, flags | CALLER | FAULT, 0x1010) if fault and not same else \
+                Thread(1, 0x1010, (i + 1) * MS, flags) if fault else \
+                Thread(1, KERNEL, (i + 1) * MS, flags | CALLER, 0x8ff0) if call else Thread(1, 0x2000, (i + 1) * MS, flags)
+            samples.append(Sample(1, [thread]))
+            times.append((i + 1) * MS)
+            if rng.random() < MS / self.TICK:
+                ticks[rng.random() < 0.35] += self.TICK
+            if i % 100 == 99:
+                ext.ticks.append((1, times[-1], *ticks, 0))
+                ticks = [0, 0]
+        profile = self.convert(run_of(samples), times, ext)
+        self.assertAlmostEqual(self.kernel(profile), 0.35, delta=0.04)
+        pcs = self.pcs(profile)
+        self.assertLess(pcs.count(0x1010), 0.04 * n)
+
     def test_short_threads_and_processes(self):
         """The few sightings and ticks of one process prove nothing, but those of the whole program do. Each process reuses the same pid."""
         rng, n, each = random.Random(7), 800, 5
