@@ -36,7 +36,7 @@ void mem_allow_exit(void)
 }
 
 /* Needs no memory. */
-static _Noreturn void run_out(void)
+void mem_run_out(void)
 {
     char line[256], most[64] = "";
     struct rlimit limit;
@@ -55,7 +55,7 @@ static _Noreturn void run_out(void)
 static void *check(void *memory)
 {
     if (memory == NULL)
-        run_out();
+        mem_run_out();
     return memory;
 }
 

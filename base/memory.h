@@ -25,6 +25,9 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * thread may be using those files. */
 void mem_allow_exit(void);
 
+/* Ends the program, where a library reports that it had no memory. */
+_Noreturn void mem_run_out(void);
+
 /* Does a sanitizer reserve terabytes of shadow memory, so that limits are useless? */
 bool memory_is_shadowed(void);
 

@@ -20,9 +20,14 @@ const char *selection_add(struct selection *s, const char *text, bool exclude)
         return "begins with an unknown key";
     const char *key = pbin_key_get((size_t)filter.key)->name;
     filter.is_function = strcmp(key, "function") == 0 || strcmp(key, "inline") == 0;
+    int wrong = 0;
     if (text[length] == '=')
         filter.glob = text + length + 1;
-    else if (regcomp(&filter.regex, text + length + 1, REG_EXTENDED | REG_NOSUB) != 0)
+    else
+        wrong = regcomp(&filter.regex, text + length + 1, REG_EXTENDED | REG_NOSUB);
+    if (wrong == REG_ESPACE)
+        mem_run_out();
+    if (wrong != 0)
         return "contains an invalid regular expression";
     mem_reserve(&s->filters, &s->filter_capacity, s->filter_count + 1, sizeof *s->filters);
     s->filters[s->filter_count++] = filter;

@@ -20,6 +20,8 @@ static int add_one(struct meter_patterns *patterns, const char *text, struct err
     char *whole = mem_printf("^(%s)$", colon + 1);
     int wrong = regcomp(&pattern.regex, whole, REG_EXTENDED | REG_NOSUB);
     free(whole);
+    if (wrong == REG_ESPACE)
+        mem_run_out();
     if (wrong != 0) {
         char reason[200];
         regerror(wrong, &pattern.regex, reason, sizeof reason);

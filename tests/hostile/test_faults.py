@@ -154,7 +154,7 @@ class EachTool(Case):
 
     def test_pbin_aggregate(self):
         for options, suffix in ((["-k", "function"], ".txt"), (["-k", "thread,line"], ".json"), ([], ".csv"),
-                                (["-k", "function"], ".pbin")):
+                                (["-k", "function", "--filter", "function~^burn_[0-9]+$"], ".pbin")):
             with self.subTest(suffix):
                 self.each(["pbin-aggregate", *options, self.pbin, self.pbin], suffix)
 
