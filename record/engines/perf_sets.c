@@ -23,8 +23,9 @@ static const double shortest_birth = 50000;
 static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
 static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
 static const uint64_t batch_time = SECOND / 1000;          /* shortest batch */
-static const double soon = 0.25;  /* means: the thread has hardly done anything else since */
-static const double overdue = 16; /* batches */
+static const double soon = 0.25;      /* means: the thread has hardly done anything else since */
+static const double soonest = 250000; /* [ns] sooner, this process hardly ever reads a sample */
+static const double overdue = 16;     /* batches */
 static const uint64_t retry = SECOND / 1000; /* between looks at a thread that waits */
 static const double seed_life =
     64; /* means: a thread that has created none for so long samples as others do */
@@ -382,7 +383,7 @@ static void renew(struct perf_sets *sets, const struct perf_thread *thread,
 /* The first batch begins right after a sample. Until then, a late one is followed by what is left of its interval. */
 static void begin_batch(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
 {
-    if ((double)(clock_now() - time) <= soon * sets->mean)
+    if ((double)(clock_now() - time) <= fmax(soon * sets->mean, soonest))
         arm(sets, sampler, draw_batch(sets), false);
     else if (counts_now(sampler))
         arm(sets, sampler, draw_rest(sets, time, sampler->period), true);
