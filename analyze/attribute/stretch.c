@@ -738,7 +738,10 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
     for (size_t k = 0; k < count; k++) /* gathering in vectors is slower */
         room->take[k] = take[room->class[k]];
     move(s->most, count, cpu_ns, room->take, of);
-    if (!(rest > left))
+    double all = 0;
+    for (size_t i = 0; i < s->count && rest > left; i++)
+        all += s->energy[i];
+    if (!(rest - left > NOTHING * all)) /* no more than rounding */
         return;
     if (!s->any_idle)
         memset(s->idle, 0, s->count * sizeof s->idle[0]);
