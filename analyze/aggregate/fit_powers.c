@@ -646,15 +646,29 @@ static bool solve(struct problem *p)
            solve_nonnegative(p->lapack, p->unknowns, p->matrix, p->side, p->power);
 }
 
-int fit_powers(const struct fit *fit, struct fit_power *powers, struct error *err)
+/* There may be enough updates, but the CPU time between them is not known. */
+static int too_few_windows(const struct fit *fit, struct error *err)
 {
-    struct problem p;
-    exact windows = fit->switched[FIT_TIME];
-    if (windows < FIT_LEAST_WINDOWS)
+    uint64_t windows = (uint64_t)fit->switched[FIT_TIME];
+    if (fit->updates < FIT_LEAST_WINDOWS)
         return error_set(err, NULL, NO_OFFSET,
                          "--energy-model=fit: too few updates of the sensor: %" PRIu64
                          " windows, at least %d are needed (--energy-model=share needs none)",
-                         (uint64_t)windows, FIT_LEAST_WINDOWS);
+                         windows, FIT_LEAST_WINDOWS);
+    return error_set(err, NULL, NO_OFFSET,
+                     "--energy-model=fit: the sensor was updated %" PRIu64
+                     " times, but which CPU time was used in between is known for only %" PRIu64
+                     " windows, and at least %d are needed: record for longer, with the perf "
+                     "engine, or on a machine with less to do"
+                     " (--energy-model=share needs none)",
+                     fit->updates, windows, FIT_LEAST_WINDOWS);
+}
+
+int fit_powers(const struct fit *fit, struct fit_power *powers, struct error *err)
+{
+    struct problem p;
+    if (fit->switched[FIT_TIME] < FIT_LEAST_WINDOWS)
+        return too_few_windows(fit, err);
     struct lapack *lapack = lapack_open(err);
     if (lapack == NULL)
         return -1;

@@ -183,6 +183,7 @@ void fit_cross_edge(struct fit *fit, enum fit_mode mode, double rate)
         return;
     }
     enum fit_edge edge = find_edge(fit->mode, fit->rate, mode, rate);
+    fit->updates += !is_same(fit->rate, rate);
     if (edge == FIT_SAME_WINDOW)
         return;
     fit_end_window(fit, edge == FIT_BROKEN);
@@ -211,6 +212,7 @@ static void merge_sums(struct fit *to, const struct fit *from, const uint16_t *c
     to->overflow |= from->overflow;
     to->running += from->running;
     to->averaged += from->averaged;
+    to->updates += from->updates;
     for (size_t a = 0; a < from->columns; a++) {
         fit_put(to, &to->cpu[column[a]], from->cpu[a]);
         fit_put(to, &to->switched[column[a]], from->switched[a]);

@@ -91,6 +91,7 @@ struct fit {
      * their intervals differ, which shows that CPU times are averages. Counted in the profiles
      * read, not in merged sums. */
     uint64_t running, averaged;
+    uint64_t updates; /* of the sensor in the profiles read: ends of windows before some are joined */
     /* while a profile is read */
     bool divided; /* a window has ended, and FIRST is what precedes it */
     struct fit_window first, open;

@@ -213,6 +213,7 @@ static void choose_windows(struct fit_windows *w)
     w->in[1] = s->updates > 0 ? s->in[1] : w->whole;
     if (s->updates == 0)
         use_intervals(w);
+    w->fit->updates += w->count - 1;
     join_windows(w);
 }
 

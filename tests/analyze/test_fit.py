@@ -6,6 +6,7 @@ import bisect
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -488,6 +489,11 @@ class FitTest(tool.Case):
         few = self.put("few.pbin", make([pbin.Sample(MS, 5.0, [(0, 0, MS)])] * 2000))
         ended = self.fails(["pbin-aggregate", "--energy-model=fit", few])
         self.assertIn("too few updates of the sensor: 0 windows, at least 40 are needed", ended.err)
+        some = self.put("some.pbin", make(self.looked_at(random.Random(1), 3e6, 2)[0]))
+        updates, windows = map(int, re.search("updated ([0-9]+) times, .* only ([0-9]+) windows, and at least 40 are needed",
+                                              self.fails(["pbin-aggregate", "--energy-model=fit", some]).err).groups())
+        self.assertAlmostEqual(updates, 200, delta=2)  # the CPU time is known after each 64 samples that found it running
+        self.assertTrue(5 <= windows <= 2000 // 2 // 64 + 2, windows)
         plain = os.path.join(self.folder, "plain.pbin")
         self.succeeds(["pbin-aggregate", "-q", "-o", plain, few])
         self.assertIn("was aggregated without --energy-model=fit", self.fails(["pbin-aggregate", "--energy-model=fit", plain], plain).err)
