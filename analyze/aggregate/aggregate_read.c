@@ -393,6 +393,11 @@ static void warn_of_fit(const struct input *in)
                        "%s: CPU times are averages over several samples: --energy-model=fit cannot "
                        "determine what ran in a window, and its intervals are too narrow",
                        in->name);
+    if (fit != NULL && fit_excess_is_most(&fit->excess))
+        report_warning(in->reporter,
+                       "%s: functions run for no longer than the time between two samples: "
+                       "--energy-model=fit can hardly tell them apart, and its intervals are wide",
+                       in->name);
 }
 
 /* Where the sensor was read more often than it moved. Else each sample is a window. */

@@ -56,6 +56,7 @@ struct problem {
     double time;               /* of windows [ns] */
     double squares;            /* of their energies by their time [J^2/ns] */
     double leaps; /* expected in the rest, as the moments of leaps are not known [J^2/ns] */
+    bool waits;   /* when rows wait instead of running is not known exactly */
     double mean;  /* power of CPU time without idle power [J/ns] */
     double gross; /* with idle power */
     /* of the unknowns, scaled to correlations */
@@ -133,6 +134,7 @@ static void start(struct problem *p, const struct fit *fit)
     p->like = p->first + most;
     p->unknown = p->like + most;
     choose_columns(p, fit);
+    p->waits = fit->switched[FIT_ENERGY] > 0;
     size_t n = p->columns;
     for (size_t set = 0; set < SETS; set++) {
         p->s[set] = new_values(n * n);
@@ -538,14 +540,41 @@ static bool join_next(struct problem *p)
 
 /* ---- intervals ---- */
 
-/* The variance of the CPU time of COLUMN that was taken from or given to column C, as part of the whole. */
+/* The variance of the CPU time of COLUMN that was taken from or given to column C, or to waiting if that is 0, as part of the
+ * whole. What no row got was that of waiting. */
 static double moved_part(const struct problem *p, size_t column, size_t c)
 {
     const double *products = p->s[UNCORRECTED] + column * p->columns;
     double all = 0;
     for (size_t o = 1; o < p->columns; o++)
         all += o != column ? fmax(0, -products[o]) : 0;
-    return c != column && all > 0 ? fmax(0, -products[c]) / all : 0;
+    double waits = p->waits ? fmax(0, products[column] - all) : 0;
+    if (c == column || !(all + waits > 0))
+        return 0;
+    return (c == 0 ? waits : fmax(0, -products[c])) / (all + waits);
+}
+
+/* The sum of products of two columns [ns]. */
+static double product_of(const struct problem *p, size_t a, size_t b)
+{
+    double sum = 0;
+    for (size_t g = 0; g < FIT_GROUPS; g++)
+        sum += p->s[g][a * p->columns + b];
+    return sum;
+}
+
+/* The mean CPU time of column C in windows while column A runs, or while a processor waits if that is 0, by their time. */
+static double part_beside(const struct problem *p, size_t a, size_t c)
+{
+    if (a > 0)
+        return product_of(p, a, c) / cpu_of(p, a);
+    double all = 0, products = 0, own = cpu_of(p, c);
+    for (size_t o = 1; o < p->columns; o++) {
+        all += cpu_of(p, o);
+        products += product_of(p, o, c);
+    }
+    double processors = fmax(1, ceil(all / p->time)), waits = processors * p->time - all;
+    return waits > 0 ? fmax(0, processors * own - products) / waits : own / p->time;
 }
 
 /* The covariance of the power of COLUMN and the error of its CPU time, by the variance of that [J/ns per ns]. What it has too
@@ -553,22 +582,16 @@ static double moved_part(const struct problem *p, size_t column, size_t c)
 static double follow_time(const struct problem *p, size_t column)
 {
     size_t m = p->unknowns, own = p->unknown[column];
-    double *side = new_values(m), *change = new_values(m), cpu = 0, all = 0, result = 0;
-    for (size_t c = 1; c < p->columns; c++) {
-        double power = power_of(p, p->power, column) - power_of(p, p->power, c);
-        double moved = power * moved_part(p, column, c); /* half of such a window is of either */
-        side[own] += moved / 2;
-        if (p->unknown[c] != FIT_NONE)
-            side[p->unknown[c]] += moved / 2;
-        all += moved;
-        cpu += cpu_of(p, c);
+    double *side = new_values(m), *change = new_values(m), result = 0;
+    for (size_t o = 0; o < p->columns; o++) {
+        double other = o > 0 ? power_of(p, p->power, o) : 0;
+        double moved = (power_of(p, p->power, column) - other) * moved_part(p, column, o);
+        for (size_t c = 0; c < p->columns && moved != 0; c++) {
+            double part = c > 0 ? (part_beside(p, column, c) + part_beside(p, o, c)) / 2 : 1;
+            if (p->unknown[c] != FIT_NONE)
+                side[p->unknown[c]] += moved * part * p->scale[p->unknown[c]];
+        }
     }
-    double others = cpu > p->time ? 1 / p->time - 1 / cpu : 0; /* threads that run at once */
-    for (size_t c = 0; c < p->columns; c++)
-        if (p->unknown[c] != FIT_NONE)
-            side[p->unknown[c]] += all * (c == 0 ? 1 : cpu_of(p, c) * others);
-    for (size_t i = 0; i < m; i++)
-        side[i] *= p->scale[i];
     if (solve_symmetric(p->lapack, m, p->matrix, side, change))
         result = -change[own] * p->scale[own];
     free(side);

@@ -33,7 +33,7 @@ static void empty(struct fit_window *w)
     w->count = 0;
     w->ns = 0;
     w->energy = 0;
-    w->variance = 0;
+    w->variance = w->edges = 0;
     w->any = w->bad = false;
 }
 
@@ -66,6 +66,7 @@ void fit_delete(struct fit *fit)
     free(fit->tally);
     free(fit->switches);
     fit_times_free(&fit->times);
+    fit_seen_free(&fit->seen);
     free(fit);
 }
 
@@ -117,6 +118,7 @@ static void add_time(struct fit_window *w, const struct fit_window *part)
     w->bad |= __builtin_add_overflow(w->ns, part->ns, &w->ns);
     w->bad |= __builtin_add_overflow(w->energy, part->energy, &w->energy);
     w->variance += part->variance; /* of two ends, in any order */
+    w->edges += part->edges;
     w->any = true;
     w->end = part->end;
 }
@@ -213,6 +215,7 @@ static void merge_sums(struct fit *to, const struct fit *from, const uint16_t *c
     to->running += from->running;
     to->averaged += from->averaged;
     to->updates += from->updates;
+    fit_excess_merge(&to->excess, &from->excess);
     for (size_t a = 0; a < from->columns; a++) {
         fit_put(to, &to->cpu[column[a]], from->cpu[a]);
         fit_put(to, &to->switched[column[a]], from->switched[a]);
@@ -247,9 +250,38 @@ void fit_join(struct fit *fit, struct fit *later, const uint32_t *row)
     fit->rate = later->rate;
 }
 
+/* PART of VALUE. */
+static exact part_of(exact value, double part, int shift)
+{
+    return exact_of_double(exact_approximate(value, shift) * part, shift);
+}
+
+/* Corrections are the difference between products from every other sample and those from all; PART of that is right. What is
+ * taken back is divided among the groups by their time. */
+static void correct_less(struct fit *fit, double part)
+{
+    double time = 0;
+    for (size_t g = 0; g < FIT_GROUPS; g++)
+        time += (double)*fit_sum(fit, g, FIT_TIME, FIT_TIME);
+    for (size_t a = FIT_REST; a < fit->columns && time > 0; a++)
+        for (size_t b = 0; b <= a; b++) {
+            exact *taken = fit_sum(fit, FIT_GROUPS, a, b), all = *taken;
+            int shift = b == FIT_ENERGY ? ENERGY_SHIFT : TIME_SHIFT;
+            for (size_t g = 0; g < FIT_GROUPS; g++) {
+                double own = (double)*fit_sum(fit, g, FIT_TIME, FIT_TIME) / time;
+                exact back = part_of(all, (1 - part) * own, shift);
+                fit_put(fit, fit_sum(fit, g, a, b), back);
+                fit_put(fit, taken, -back);
+            }
+        }
+}
+
 void fit_end(struct fit *fit)
 {
     fit_flush(fit);
+    double part = fit_excess_part(&fit->excess);
+    if (part != 1)
+        correct_less(fit, part);
     empty(&fit->first);
     empty(&fit->open);
     fit->divided = false;

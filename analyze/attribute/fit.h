@@ -18,6 +18,8 @@
 #ifndef ANALYZE_ATTRIBUTE_FIT_H
 #define ANALYZE_ATTRIBUTE_FIT_H
 
+#include "analyze/attribute/fit_excess.h"
+#include "analyze/attribute/fit_seen.h"
 #include "analyze/attribute/fit_times.h"
 #include "analyze/attribute/rowset.h"
 #include "analyze/attribute/stretch.h"
@@ -40,14 +42,15 @@ enum {
 
 /* A window, or a part of one. */
 struct fit_window {
-    int64_t ns;                    /* [1/FIT_TICK ns] */
-    exact energy;                  /* [2^-80 J] */
-    double variance;               /* of the time, as the moments of leaps are not known [ns^2] */
-    bool any;                      /* it is not empty */
-    bool bad;                      /* not complete, or not usable */
-    uint64_t end;                  /* number of its last sample */
-    size_t count;                  /* columns */
-    uint16_t *column;              /* [count] */
+    int64_t ns;       /* [1/FIT_TICK ns] */
+    exact energy;     /* [2^-80 J] */
+    double variance;  /* of the time, as the moments of leaps are not known [ns^2] */
+    double edges;     /* the same of where it begins and ends, if its power is known [ns^2] */
+    bool any;         /* it is not empty */
+    bool bad;         /* not complete, or not usable */
+    uint64_t end;     /* number of its last sample */
+    size_t count;     /* columns */
+    uint16_t *column; /* [count] */
     int64_t (*cpu)[FIT_ESTIMATES]; /* [count] [1/FIT_TICK ns] */
     uint16_t at[FIT_COLUMNS];      /* index of a column in COLUMN and CPU, or FIT_NONE */
     size_t column_capacity, cpu_capacity;
@@ -61,7 +64,7 @@ struct fit_tally;
 
 /* A window in doubles [ns] [J] [ns^2]. */
 struct fit_inner {
-    double ns, energy, variance;
+    double ns, energy, variance, edges;
     uint64_t end;
     size_t count;
     bool varies;                /* the estimates of some CPU times differ */
@@ -73,9 +76,9 @@ struct fit {
     size_t columns;            /* at least FIT_ROW */
     uint32_t row[FIT_COLUMNS]; /* of columns from FIT_ROW on */
     exact cpu[FIT_COLUMNS];    /* in all windows, complete or not [2^-32 ns] */
-    exact switched
-        [FIT_COLUMNS]; /* squares of intervals that end in another row than they begin in [ns^2]; of FIT_TIME: the
-                                    number of complete windows */
+    /* squares of intervals that end in another row than they begin in [ns^2]; of FIT_TIME: the number of complete windows;
+     * of FIT_WAITS: the same of waiting, in recordings without CPU times */
+    exact switched[FIT_COLUMNS];
     exact *sums;                   /* see fit_sum */
     uint64_t squares[FIT_COLUMNS]; /* SWITCHED of one stretch, of short intervals */
     size_t room;                   /* columns for which SUMS has room */
@@ -91,8 +94,10 @@ struct fit {
      * their intervals differ, which shows that CPU times are averages. Counted in the profiles
      * read, not in merged sums. */
     uint64_t running, averaged;
-    uint64_t updates; /* of the sensor in the profiles read: ends of windows before some are joined */
+    uint64_t
+        updates; /* of the sensor in the profiles read: ends of windows before some are joined */
     /* while a profile is read */
+    struct fit_excess excess;
     bool divided; /* a window has ended, and FIRST is what precedes it */
     struct fit_window first, open;
     enum fit_mode first_mode, mode; /* of the first and of the last stretch */
@@ -109,6 +114,8 @@ struct fit {
     bool *paired;             /* by thread sample: its variance is corrected */
     size_t of_capacity, after_capacity, sample_capacity, paired_capacity;
     struct fit_times times;
+    struct fit_seen seen;
+    bool waits_unknown;      /* of the stretch: how long threads wait is only known from samples */
     struct fit_tally *tally; /* see fit_regular.c */
     double *switches;
     size_t switch_capacity;

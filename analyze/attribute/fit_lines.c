@@ -126,7 +126,7 @@ static inline void count_switch(struct fit *fit, uint16_t a, uint16_t b, double 
 {
     const double large = 0x1.8p52, small = 0x1p42; /* 2^20 thread samples of them fit */
     double square = cpu_ns * cpu_ns;
-    if (a == b || a == FIT_WAITS || b == FIT_WAITS)
+    if (a == b || ((a == FIT_WAITS || b == FIT_WAITS) && !fit->waits_unknown))
         return;
     if (!(square < small)) {
         put_switch(fit, a, b, square);
@@ -501,7 +501,10 @@ static void link_threads(struct fit *fit, const struct fit_view *v)
 void fit_add_lines(struct fit_windows *w)
 {
     link_threads(w->fit, w->view);
-    if (!fit_is_regular(w)) {
+    if (w->seen)
+        fit_excess_add(&w->fit->excess, w->view->stretch->ns, w->fit->of, w->view->threads[0],
+                       w->view->stretch->count);
+    if (w->seen || !fit_is_regular(w)) {
         add_samples(w);
         return;
     }

@@ -86,11 +86,29 @@ static void add_exactly(struct fit *fit, size_t group, const struct fit_inner *w
     }
 }
 
+/* A window that is shifted by little contains as much time of each row on average, but less of what the sensor measured: by the
+ * time that it should not contain, at the mean of its rows, their products are too large by half of the square of that. */
+static void subtract_edges(struct fit *fit, size_t group, const struct fit_inner *w)
+{
+    double all = 0, scale = w->edges / 2 / w->ns;
+    for (size_t i = 0; i < w->count; i++)
+        all += w->cpu[0][i];
+    double threads = fmax(1, ceil(all / w->ns - 0.01));
+    for (size_t i = 0; i < w->count; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double x = w->cpu[0][i] / w->ns, y = w->cpu[0][j] / w->ns;
+            double both = (i == j ? x : 0) - x * y / threads;
+            add_product(fit, fit_sum(fit, group, w->column[i], w->column[j]), -scale * both,
+                        TIME_SHIFT);
+        }
+}
+
 void fit_take(struct fit *fit, const struct fit_window *w)
 {
     double cpu[FIT_ESTIMATES][FIT_COLUMNS];
     const struct fit_inner inner = {.ns = (double)w->ns / FIT_TICK,
                                     .energy = exact_approximate(w->energy, ENERGY_SHIFT),
+                                    .edges = w->edges,
                                     .count = w->count,
                                     .column = w->column,
                                     .cpu = cpu};
@@ -102,6 +120,8 @@ void fit_take(struct fit *fit, const struct fit_window *w)
             cpu[e][i] = (double)w->cpu[i][e] / FIT_TICK;
     add_window(fit, group, inner.ns, inner.energy, w->variance);
     add_exactly(fit, group, &inner);
+    if (inner.edges > 0)
+        subtract_edges(fit, group, &inner);
 }
 
 /* ---- in words ---- */
@@ -201,6 +221,8 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
     if (!(all <= w->ns * MAX_CPUS))
         return;
     add_window(fit, group, w->ns, w->energy, w->variance);
+    if (w->edges > 0)
+        subtract_edges(fit, group, w);
     most = most > all ? most : all;
     /* 2 x x' - (y y' + z z') / 2 */
     double cpus = most / w->ns, ns = 3 * most * (cpus > 1 ? cpus : 1);

@@ -14,6 +14,7 @@ struct fit_view {
     const uint32_t *row;            /* [thread samples] in the rowset */
     const bool *counts;             /* [samples]: is it selected? NULL: all are */
     const bool *waits; /* [thread samples]: is CPU_NS of time that it waited? NULL: no */
+    bool cpu_known;    /* the recording has CPU times; otherwise, CPU_NS is the interval */
     size_t thread_samples;
     uint64_t number; /* of the first sample */
 };

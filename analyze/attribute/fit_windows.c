@@ -202,6 +202,34 @@ static void use_intervals(struct fit_windows *w)
         w->all[0] += s->energy[i];
 }
 
+/* A sample shows where threads are and what the sensor shows, both at one moment: a value that differs from the one before
+ * was updated anywhere between the two samples. */
+static void move_edges(struct fit_windows *w)
+{
+    const struct stretch *s = w->view->stretch;
+    uint16_t last = 0;
+    memset(w->edges, 0, w->count * sizeof *w->edges);
+    if (w->energy != w->all)
+        memcpy(w->all, w->energy, w->count * sizeof *w->all);
+    for (size_t i = 0; i < s->count; i++) {
+        uint16_t first = w->in[0][i], second = w->in[1][i];
+        if (i > 0 && first == last + 1) {
+            double before = s->rate[i - 1] * s->ns[i] / 2e9, moved = s->energy[i] / 2;
+            w->all[last] += before;
+            w->all[first] -= moved;
+            w->edges[last] += s->ns[i] * s->ns[i] / 12;
+            w->edges[first] += s->ns[i] * s->ns[i] / 12;
+            first = last;
+        }
+        w->joined[0][i] = first;
+        w->joined[1][i] = second;
+        last = second;
+    }
+    w->energy = w->all;
+    w->in[0] = w->joined[0];
+    w->in[1] = w->joined[1];
+}
+
 static void choose_windows(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
@@ -215,6 +243,8 @@ static void choose_windows(struct fit_windows *w)
         use_intervals(w);
     w->fit->updates += w->count - 1;
     join_windows(w);
+    if (w->seen && w->mode == FIT_POWERS)
+        move_edges(w);
 }
 
 static void measure_windows(struct fit_windows *w)
@@ -270,13 +300,20 @@ static int64_t to_ticks(double ns, bool *bad)
     return *bad ? 0 : (int64_t)(ns * FIT_TICK + 0.5);
 }
 
+static double edges_of(const struct fit_windows *w, size_t n)
+{
+    return w->seen && w->mode == FIT_POWERS ? w->edges[n] : 0;
+}
+
 /* The first or the last window of a stretch, which may go on in others. */
 static void extend_open(struct fit_windows *w, size_t n)
 {
     struct fit *fit = w->fit;
     double joule = w->energy[n];
-    struct fit_window part = {
-        .variance = w->variance[n], .bad = w->bad[n], .end = w->view->number + w->last[n]};
+    struct fit_window part = {.variance = w->variance[n],
+                              .edges = edges_of(w, n),
+                              .bad = w->bad[n],
+                              .end = w->view->number + w->last[n]};
     bool bad = false;
     part.ns = to_ticks(w->ns[n], &part.bad);
     part.energy = is_summable(joule) ? exact_of_double(joule, ENERGY_SHIFT) : 0;
@@ -312,6 +349,7 @@ static void take_inner(struct fit_windows *w, size_t n)
     struct fit_inner inner = {.ns = w->ns[n],
                               .energy = w->energy[n],
                               .variance = w->variance[n],
+                              .edges = edges_of(w, n),
                               .end = w->view->number + w->last[n],
                               .column = column,
                               .cpu = cpu};
@@ -439,7 +477,10 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     w.view = &placed;
     if (view->stretch->count == 0)
         return;
-    w.differ = fit_times_differ(view);
+    w.seen = !view->cpu_known && mode_of(view->stretch) != FIT_EACH &&
+             fit_seen_fill(&fit->seen, &placed);
+    fit->waits_unknown = w.seen;
+    w.differ = w.seen || fit_times_differ(view);
     w.taken_from = w.taken_end = 0;
     memset(w.total, 0, sizeof w.total);
     w.restless = !w.differ && fit_times_place(&fit->times, &placed, w.ends);

@@ -22,6 +22,7 @@ struct fit_windows {
     size_t count;
     double ns[STRETCH_WINDOWS];
     double variance[STRETCH_WINDOWS]; /* of NS, as the moments of leaps are not known [ns^2] */
+    double edges[STRETCH_WINDOWS];    /* of where each begins and ends, after move_edges [ns^2] */
     bool bad[STRETCH_WINDOWS];
     uint16_t last[STRETCH_WINDOWS]; /* sample */
     const uint16_t *in[2];          /* [samples]: window of each half */
@@ -29,9 +30,10 @@ struct fit_windows {
     bool differ;                    /* see fit_times_differ */
     bool timed;                     /* NS and LAST are known */
     bool restless, ends[STRETCH];   /* see fit_times_place */
+    bool seen;                      /* see fit_seen_fill */
     bool exact; /* where CPU times were averages, windows were joined until they are not */
     uint16_t whole[STRETCH];      /* IN if windows are intervals, or all of the stretch */
-    uint16_t joined[2][STRETCH];  /* IN if windows were joined */
+    uint16_t joined[2][STRETCH];  /* IN if windows were joined or moved */
     double all[STRETCH_WINDOWS];  /* ENERGY in these cases */
     size_t taken_from, taken_end; /* windows that are complete and in the sums */
     double total[FIT_COLUMNS];    /* their CPU times by column [ns] */
@@ -54,7 +56,8 @@ static inline double fit_cut_of(const struct fit_windows *w, size_t i)
 {
     if (fit_window_of(w, 0, i) == fit_window_of(w, 1, i))
         return 1;
-    return w->mode == FIT_LEAPS ? 0.5 : w->view->stretch->cut[i];
+    double cut = w->view->stretch->cut[i];
+    return w->mode == FIT_LEAPS || cut == 1 ? 0.5 : cut;
 }
 
 /* Adds the CPU times of the thread samples to the entries of windows. */

@@ -258,7 +258,8 @@ struct pbin_fit_column {
     uint64_t key[PBIN_MAX_KEYS]; /* as in a row */
     exact cpu;                   /* [2^-32 ns] */
     exact
-        switched; /* squares of intervals between two rows [ns^2]; of the first: complete windows */
+        switched; /* squares of intervals between two rows [ns^2]; of the first: complete windows, of
+                     the second: of waiting */
 };
 
 struct pbin_fit_sum {

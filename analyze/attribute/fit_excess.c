@@ -1,0 +1,131 @@
+/* How much the products of estimated CPU times are too large.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/fit_excess.h"
+
+#include <math.h>
+
+#define MOST_OF_MEAN 20.0 /* longer intervals are gaps */
+#define MOST_SHAPE   1e3  /* of the gamma distribution: equal intervals */
+#define LEAST_SHAPE  0.5
+#define LONG_STAY    1e-2 /* rates by the mean interval */
+#define SHORT_STAY   1e1
+#define SHORT_RATE   1.5 /* of two to three rows that stay for about an interval */
+
+void fit_excess_add(struct fit_excess *e, const double *ns, const uint16_t *of, size_t threads,
+                    size_t count)
+{
+    double all = 0, sum = 0, squares = 0, one = 0, two = 0, kept = 0;
+    for (size_t i = 0; i < count; i++)
+        all += ns[i];
+    double most = MOST_OF_MEAN * all / (double)count;
+    for (size_t i = 2; i < count; i++) {
+        double d = ns[i], both = ns[i - 1] + d;
+        if (!(d > 0) || !(both > d) || both > most)
+            continue;
+        const uint16_t *row = of + threads * i;
+        for (size_t t = 0; t < threads; t++) {
+            one += row[t] != row[t - threads] ? d * d : 0;
+            two += row[t] != row[t - 2 * threads] ? both * both : 0;
+        }
+        kept++;
+        sum += d;
+        squares += d * d;
+    }
+    if (!exact_fits(squares + one + two, 0, 20))
+        return;
+    e->count += (exact)kept;
+    e->ns += exact_of_double(rint(sum), 0);
+    e->squares += exact_of_double(rint(squares), 0);
+    e->changes += exact_of_double(rint(one), 0);
+    e->changes_of_two += exact_of_double(rint(two), 0);
+}
+
+void fit_excess_merge(struct fit_excess *to, const struct fit_excess *from)
+{
+    to->count += from->count;
+    to->ns += from->ns;
+    to->squares += from->squares;
+    to->changes += from->changes;
+    to->changes_of_two += from->changes_of_two;
+}
+
+/* Intervals X with a gamma distribution, and E(X^n exp(-s X)). */
+struct intervals {
+    double mean, square, decay[3];
+};
+
+/* SHAPE: of intervals with the mean 1, of which COUNT are one here. */
+static struct intervals gamma_intervals(double shape, double count, double s)
+{
+    double k = shape * count, scale = 1 / shape, part = scale / (1 + s * scale);
+    double decay = exp(-k * log1p(s * scale));
+    return (struct intervals){count,
+                              k * (k + 1) * scale * scale,
+                              {decay, decay * k * part, decay * k * (k + 1) * part * part}};
+}
+
+/* The mean square of intervals that end in another row than they begin in, by time. */
+static double changes_of(struct intervals x)
+{
+    return (x.square - x.decay[2]) / x.mean;
+}
+
+/* The variance of CPU times by straight lines between samples, by time, minus that of the true ones, if the correlation of where
+ * a thread is with where it was decays with rate S. */
+static double excess_of(struct intervals x, double s)
+{
+    double own = (x.square + x.mean * x.mean) / 2;
+    double next = (2 * x.mean * x.decay[1] + x.mean * x.mean * x.decay[0] + x.decay[2]) / 4;
+    double end = x.mean * x.decay[0] + x.decay[1];
+    double later = end * end / 4 / (1 - x.decay[0]);
+    return (own + 2 * (next + later)) / x.mean - 2 / s;
+}
+
+/* The rate S at which D and d contain changes in proportion RATIO, which decreases with S. */
+static double find_rate(double shape, double ratio)
+{
+    double low = log(LONG_STAY), high = log(SHORT_STAY);
+    for (int i = 0; i < 40; i++) {
+        double middle = (low + high) / 2, s = exp(middle);
+        if (changes_of(gamma_intervals(shape, 2, s)) / changes_of(gamma_intervals(shape, 1, s)) >
+            ratio)
+            low = middle;
+        else
+            high = middle;
+    }
+    return exp(low);
+}
+
+static bool is_empty(const struct fit_excess *e)
+{
+    return e->changes <= 0 || e->count <= 0 || e->ns <= 0;
+}
+
+/* Of the gamma distribution with the mean square of the intervals. */
+static double shape_of(const struct fit_excess *e)
+{
+    double count = (double)e->count, ns = (double)e->ns;
+    double spread = (double)e->squares * count / (ns * ns) - 1;
+    return fmin(MOST_SHAPE, fmax(LEAST_SHAPE, spread > 0 ? 1 / spread : MOST_SHAPE));
+}
+
+static double rate_of(const struct fit_excess *e)
+{
+    double overlaps = 2; /* each interval is in two of D */
+    return find_rate(shape_of(e), (double)e->changes_of_two / (double)e->changes / overlaps);
+}
+
+double fit_excess_part(const struct fit_excess *e)
+{
+    if (is_empty(e))
+        return 1;
+    double shape = shape_of(e), s = rate_of(e);
+    double all = excess_of(gamma_intervals(shape, 1, s), s);
+    double half = excess_of(gamma_intervals(shape, 2, s), s);
+    return all / (half - all);
+}
+
+bool fit_excess_is_most(const struct fit_excess *e)
+{
+    return !is_empty(e) && rate_of(e) > SHORT_RATE;
+}

@@ -1,0 +1,39 @@
+/* Internal to fit*.c: how much the products of estimated CPU times are too large, from how much larger they are when estimated from
+ * every other sample.
+ *
+ * That depends on the intervals between samples. Where rows stay for long, a change of row is anywhere in an interval d, and
+ * the error of its CPU time has the variance d^2 / 12. Every other sample has half as many intervals D, which contain a change as often.
+ * The excess of products then is in proportion to E(D^3) / 2 E(d^3), which is 2 for exponential intervals and 4 for equal ones;
+ * where rows are as short as intervals, it is less. It is computed here for rows whose stays are exponential, from the
+ * mean square of the intervals and how often rows change in d and in D.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_FIT_EXCESS_H
+#define ANALYZE_ATTRIBUTE_FIT_EXCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/exact.h"
+
+/* Sums over intervals of recordings without CPU times [ns]. */
+struct fit_excess {
+    exact count, ns, squares;
+    exact changes,
+        changes_of_two; /* squares of intervals d and D that end in another row than they begin in */
+};
+
+/* Adds COUNT intervals NS, with the columns OF of THREADS threads in each sample. */
+void fit_excess_add(struct fit_excess *excess, const double *ns, const uint16_t *of, size_t threads,
+                    size_t count);
+
+void fit_excess_merge(struct fit_excess *to, const struct fit_excess *from);
+
+/* The excess of products by the difference between those from every other sample and those from all of them; 1 for exponential
+ * intervals and long stays, and if nothing was added. */
+double fit_excess_part(const struct fit_excess *excess);
+
+/* Do rows mostly change from one sample to the next? Then nearly all of the products is excess. */
+bool fit_excess_is_most(const struct fit_excess *excess);
+
+#endif
