@@ -60,7 +60,7 @@ static bool ask(int fd, uint16_t family, uint8_t command, uint16_t type, const c
     return send(fd, &request, size, 0) == (ssize_t)size;
 }
 
-/* The attribute of TYPE in SIZE bytes at DATA, NULL for none; *LENGTH becomes its size. Returns NULL if there is none. */
+/* The attribute of TYPE in SIZE bytes at DATA, NULL if there is none; *LENGTH becomes its size. */
 static const char *find(const char *data, size_t size, uint16_t type, size_t *length)
 {
     struct nlattr attribute;

@@ -6,9 +6,10 @@
  * This is CPU time of the program, not of this process.
  *
  * The cost of a switch is measured by events of this process, which are turned on and off again; the switches are
- * counted by the scheduler. If samplers make them cost more than --max-overhead, the samplers of all threads are on for a part of the
- * time only: for a few ms, then off for longer. The lengths of both are random, and a sampler that is on again continues in
- * its period where it was, so that all code is sampled at the same rate. The counters remain: they cost 1 to 2 us a switch.
+ * counted by the scheduler. If samplers make them cost more than --max-overhead, the samplers of all threads are on for
+ * a part of the time only: for a few ms, then off for longer. The lengths of both are random, and a sampler that is on
+ * again continues in its period where it was, so that all code is sampled at the same rate. The counters remain: they
+ * cost 1 to 2 us a switch.
  * SPDX-License-Identifier: MIT */
 #include <linux/perf_event.h>
 #include <math.h>

@@ -70,6 +70,12 @@ def raw_seeds():
         t.flags, t.caller = 1 + i % 7, 0x401010
     yield "extended", bytes(2) + raw.extended(run, times, ext, per_block=4)
     yield "processes", bytes([8, 0]) + raw.extended_spool(run, times, ext, 3)
+    watts = [struct.unpack("<Q", struct.pack("<d", 2.0 + i))[0] for i in range(4)]
+    ext.sources = [raw.Source("board", "power", "W", "board"), raw.Source("fan", "speed", "Hz", "")]
+    ext.readings = [raw.Reading(i % 2, t, watts[i % 4]) for i, t in enumerate([0, *times[::2], times[-1]])]
+    ext.readings += [raw.Reading(0, t + 500, watts[i % 4]) for i, t in enumerate(times)]
+    ext.readings.sort(key=lambda r: r.time)
+    yield "gauge", bytes([8, 0]) + raw.extended_spool(run, times, ext, 3)
 
 
 def pbin_seeds():
@@ -310,7 +316,8 @@ def name_seeds():
     yield "jitdump-b", b"\2" + jitdump(">")
     yield "mappings", b"\3400000-401000 r-xp 00000000 08:01 7 /bin/a b\n# text\n0x500000 0x1000 libc.so\n"
     for i, mangled in enumerate((b"_ZN4deep2er5twiceIiEET_S2_", b"_ZNSt3mapIicSt4lessIiESaISt4pairIKicEEEixERS3_.cold",
-                                 b"_RNvCs1234_7mycrate3foo", b"_ZN3foo3bar17h05af221e174051e9E", b"_Z1fIJidEEvDpT_.part.0")):
+                                 b"_RNvCs1234_7mycrate3foo", b"_ZN3foo3bar17h05af221e174051e9E", b"_Z1fIJidEEvDpT_.part.0",
+                                 b"_D3app4main3runFiAyaZv", b"_D3app4broken", b"_D3app" + 40 * b"Q")):
         yield f"mangled{i}", b"\4" + mangled
 
 
