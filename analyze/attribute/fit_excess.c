@@ -22,10 +22,11 @@ void fit_excess_add(struct fit_excess *e, const double *ns, const uint16_t *of, 
         double d = ns[i], both = ns[i - 1] + d;
         if (!(d > 0) || !(both > d) || both > most)
             continue;
-        const uint16_t *row = of + threads * i;
+        const uint16_t *row = of + threads * i, *before = row - threads,
+                       *earlier = before - threads;
         for (size_t t = 0; t < threads; t++) {
-            one += row[t] != row[t - threads] ? d * d : 0;
-            two += row[t] != row[t - 2 * threads] ? both * both : 0;
+            one += row[t] != before[t] ? d * d : 0;
+            two += row[t] != earlier[t] ? both * both : 0;
         }
         kept++;
         sum += d;
