@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "formats/sthem/sthem_csv.h"
 
 enum { MAX_LINE = 1 << 12 };
@@ -72,14 +73,7 @@ void jump_targets_free(struct jump_targets *t)
 
 void jump_targets_mark(const struct jump_targets *t, uint64_t address, size_t size, uint8_t *begins)
 {
-    size_t low = 0, high = t->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->items[middle] < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < t->count && t->items[low] - address < size; low++)
-        begins[t->items[low] - address] = 1;
+    size_t i = search_sorted(t->items, t->count, sizeof *t->items, 0, address, false);
+    for (; i < t->count && t->items[i] - address < size; i++)
+        begins[t->items[i] - address] = 1;
 }

@@ -329,7 +329,7 @@ static int copy(struct addr2line *a, struct csv *csv, const char *column, struct
     if (index < 0)
         return -1;
     struct batch *batch = mem_zalloc(1, sizeof *batch);
-    size_t columns = count_fields(csv);
+    size_t columns = a->fill != NULL ? count_fields(csv) : 0;
     int got = 0, result = 0;
     batch->separator = csv->separator;
     if (!named)
