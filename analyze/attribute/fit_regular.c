@@ -282,12 +282,7 @@ static void end_window(struct regular *r, size_t window)
     struct fit_windows *w = r->w;
     uint16_t column[FIT_COLUMNS];
     double cpu[FIT_ESTIMATES][FIT_COLUMNS];
-    struct fit_inner inner = {.ns = w->ns[window],
-                              .energy = w->energy[window],
-                              .variance = w->variance[window],
-                              .end = w->view->number + w->last[window],
-                              .column = column,
-                              .cpu = cpu};
+    struct fit_inner inner = fit_inner_of(w, window, column, cpu);
     bool is_inner = window > 0 && window + 1 < w->count;
     if (is_inner)
         take_entries(r, window);

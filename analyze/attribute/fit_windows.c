@@ -305,6 +305,18 @@ static double edges_of(const struct fit_windows *w, size_t n)
     return w->seen && w->mode == FIT_POWERS ? w->edges[n] : 0;
 }
 
+struct fit_inner fit_inner_of(const struct fit_windows *w, size_t n, uint16_t *column,
+                              double (*cpu)[FIT_COLUMNS])
+{
+    return (struct fit_inner){.ns = w->ns[n],
+                              .energy = w->energy[n],
+                              .variance = w->variance[n],
+                              .edges = edges_of(w, n),
+                              .end = w->view->number + w->last[n],
+                              .column = column,
+                              .cpu = cpu};
+}
+
 /* The first or the last window of a stretch, which may go on in others. */
 static void extend_open(struct fit_windows *w, size_t n)
 {
@@ -346,13 +358,7 @@ static void take_inner(struct fit_windows *w, size_t n)
     struct fit *fit = w->fit;
     uint16_t column[FIT_COLUMNS];
     double cpu[FIT_ESTIMATES][FIT_COLUMNS];
-    struct fit_inner inner = {.ns = w->ns[n],
-                              .energy = w->energy[n],
-                              .variance = w->variance[n],
-                              .edges = edges_of(w, n),
-                              .end = w->view->number + w->last[n],
-                              .column = column,
-                              .cpu = cpu};
+    struct fit_inner inner = fit_inner_of(w, n, column, cpu);
     if (w->bad[n] || !is_summable(inner.energy))
         return;
     for (uint32_t e = fit->head[n]; e != FIT_NOWHERE; e = fit->entries[e].next)
