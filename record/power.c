@@ -239,6 +239,12 @@ static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t 
         t->still = t->still || clock >= p->start;
         return;
     }
+    if (t->first && !t->still && p->started && clock <= p->start) {
+        t->raw = raw; /* an update is located before it is read: here before the run */
+        t->clock = clock;
+        t->moved = true;
+        return;
+    }
     uint64_t delta = counts_since(t, raw, dt, slept);
     t->joules += (double)delta * t->channel->per_count * part_in_run(p, t, clock);
     t->fast += t->channel->range > 0 && delta > t->channel->range / 2;
@@ -246,9 +252,7 @@ static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t 
         t->rate = t->rate > 0 ? 0.75 * t->rate + 0.25 * (double)delta / (double)dt
                               : (double)delta / (double)dt;
     if (t->first && !t->still && dt > 0)
-        delta = clock > p->start
-                    ? (uint64_t)llrint((double)delta * (double)(clock - p->start) / (double)dt)
-                    : 0; /* an update is located before it is read: here before the run */
+        delta = (uint64_t)llrint((double)delta * (double)(clock - p->start) / (double)dt);
     put_first(p, t);
     t->moved = true;
     t->raw = raw;
@@ -311,13 +315,19 @@ static double overlap(double low, double high, double most)
 
 /* When a counter that was read at CLOCK got its new value: after the reading before, not more than a period ago, and if
  * possible a whole number of periods after the update before. A reading that comes late shows little by itself. */
-static uint64_t time_of_update(struct track *t, uint64_t clock)
+static uint64_t time_of_update(const struct power *p, struct track *t, uint64_t clock)
 {
     const double slack = 1. / 256; /* of a period */
     double period = (double)t->channel->period, most = (double)(clock - t->seen);
     if (t->seen == 0 || clock < t->seen)
         return clock;
     most = period > 0 ? fmin(most, period) : most;
+    if (period == 0 && t->first && t->seen < p->start) {
+        t->unsure =
+            most /
+            2; /* it says nothing about the side of the start: each has its part of the time */
+        return clock;
+    }
     if (period == 0 || t->first) {
         t->unsure = most / 2;
         return clock - (uint64_t)t->unsure;
@@ -345,7 +355,7 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     if (got < 0)
         return fail(p, meter, &why);
     if (got > 0 && t->channel->counter && t->has && value.count != t->raw && value.time == 0)
-        clock = time_of_update(t, clock);
+        clock = time_of_update(p, t, clock);
     t->seen = before;
     if (clock < t->clock) /* time does not go back */
         clock = t->clock;

@@ -352,7 +352,8 @@ class Readings(Tree):
         threads = [self.moving(package, 5, steps, 10**6), self.moving(dram, 7, [s // 4 for s in steps], 10**6),
                    self.moving(core, 9, [s // 2 for s in steps], 10**6)]
         joules, _, _, _ = self.energy("-p", "rapl", "-p", "file:" + gauge, "--unit", "W",
-                                      command=("sh", "-c", f"touch {self.at('started')}; {BUILD}/samples/burn 2.5"))
+                                      command=("sh", "-c", f"sleep 0.1; touch {self.at('started')}; "
+                                                         f"{BUILD}/samples/burn 2.5"))
         self.assertFalse(any(t.is_alive() for t in threads), "this machine is too slow for the test")
         profile = Profile(self.out)
         self.assertEqual([(s[0], s[1], s[2], s[3], s[4], s[6]) for s in profile.sources],
