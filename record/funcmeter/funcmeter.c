@@ -287,6 +287,17 @@ static int report(struct metering *m, struct error *err)
     return result;
 }
 
+/* Breakpoints are gone with their counters, but their definitions may remain. */
+static void delete_probes(struct metering *m)
+{
+    unsigned remaining = probes_delete(m->probes);
+    if (remaining > 0)
+        report_warning(&m->options->reporter,
+                       "%u event%s of breakpoints could not be removed from "
+                       "/sys/kernel/tracing/uprobe_events; the next run with breakpoints does so",
+                       remaining, remaining == 1 ? "" : "s");
+}
+
 /* Returns the exit status. */
 static int meter(struct funcmeter_options *o, struct error *err)
 {
@@ -303,7 +314,7 @@ static int meter(struct funcmeter_options *o, struct error *err)
     else
         m.end = WIFSIGNALED(m.status) ? 128 + WTERMSIG(m.status) : WEXITSTATUS(m.status);
     output_discard(m.out);
-    probes_delete(m.probes);
+    delete_probes(&m);
     session_delete(m.session);
     energy_delete(m.energy);
     planner_delete(m.planner);

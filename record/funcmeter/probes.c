@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "formats/elf/elf_file.h"
+#include "record/clock.h"
 
 enum { ENTRY, RETURN, KINDS };
 static const char prefix[] = "funcmeter_"; /* of groups of events, before our process ID */
@@ -199,31 +200,50 @@ struct probes *probes_new(const struct planner *planner, bool returns, struct er
     return NULL;
 }
 
-static void forget(const struct probes *p, uint32_t function, int kind)
+/* Removes an event whose counters were closed. Processes of the command that still run lose theirs a moment later; until
+ * then, the event is busy. PATIENCE: milliseconds to wait for that, of all events together. Returns false if it remains. */
+static bool remove_event(const struct probes *p, const char *name, unsigned *patience)
+{
+    const struct timespec millisecond = clock_timespec(SECOND / 1000);
+    char *line = mem_printf("-:%s\n", name);
+    int result = write_event(p, line);
+    for (; result != 0 && errno == EBUSY && *patience > 0; --*patience) {
+        nanosleep(&millisecond, NULL);
+        result = write_event(p, line);
+    }
+    free(line);
+    return result == 0;
+}
+
+/* Returns false if the event remains. */
+static bool forget(const struct probes *p, uint32_t function, int kind, unsigned *patience)
 {
     const struct probe *probe = &p->items[function];
-    char *name = event_name(function, kind, '/'), *line = mem_printf("-:%s\n", name);
     if (probe->fd[kind] >= 0)
         close(probe->fd[kind]);
     if (probe->all[kind] >= 0)
         close(probe->all[kind]);
-    if (probe->made[kind])
-        write_event(p, line);
-    free(line);
+    if (!probe->made[kind])
+        return true;
+    char *name = event_name(function, kind, '/');
+    bool gone = remove_event(p, name, patience);
     free(name);
+    return gone;
 }
 
-void probes_delete(struct probes *p)
+unsigned probes_delete(struct probes *p)
 {
+    unsigned remaining = 0, patience = 5000; /* [ms] */
     if (p == NULL)
-        return;
+        return 0;
     for (uint32_t i = 1; i < p->count && p->items != NULL; i++)
         for (int kind = 0; kind < KINDS; kind++)
-            forget(p, i, kind);
+            remaining += !forget(p, i, kind, &patience);
     if (p->tracefs >= 0)
         close(p->tracefs);
     free(p->items);
     free(p);
+    return remaining;
 }
 
 /* ---- counters ---- */

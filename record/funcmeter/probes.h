@@ -31,8 +31,8 @@ bool probes_permitted(void);
 /* Makes events for the functions of PLANNER that are to get them; RETURNS: also for their returns, where these can be watched. Returns NULL with
  * ERR filled. */
 struct probes *probes_new(const struct planner *planner, bool returns, struct error *err);
-/* NULL is allowed. */
-void probes_delete(struct probes *probes);
+/* Returns how many events could not be removed; the next probes_new does, once this process has ended. NULL is allowed. */
+unsigned probes_delete(struct probes *probes);
 
 /* Counts what PID does after its next exec, and what it starts. Returns 0, or -1 with ERR filled. */
 int probes_watch(struct probes *probes, pid_t pid, struct error *err);

@@ -322,5 +322,23 @@ class Sampler(Case):
         self.each_call("ptrace")
 
 
+EVENTS = "/sys/kernel/tracing/uprobe_events"
+
+
+@unittest.skipUnless(os.path.exists(EVENTS) and os.access(EVENTS, os.W_OK), "needs root and uprobes")
+class Breakpoints(Case):
+    def events(self):
+        with open(EVENTS, encoding="utf-8", errors="replace") as f:
+            return f.read().count(BURN + ":")
+
+    def test_removal(self):
+        """An event is busy while the kernel still closes counters; one that cannot be removed is removed by the next run."""
+        argv = ["funcmeter", "--count", "--method=uprobe", "-o", os.path.join(self.folder, "out.csv"), "burn:burn_50", "--", BURN, "0.01"]
+        last = self.counts(argv)[1]["write"]
+        for fault, warns in ((f"write:{last}:{errno.EBUSY}", False), (f"write:{last}:{errno.EIO}", True), ("none:0:0", False)):
+            done = self.run_with(fault, argv)
+            self.assertEqual((done.returncode, b"could not be removed" in done.stderr, self.events()), (0, warns, warns), done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()
