@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "plot/characters.h"
+#include "plot/spread.h"
 
 enum {
     CURVE = 64,     /* points along a violin */
@@ -13,18 +14,8 @@ enum {
     USUAL_ROWS = 20 /* most without --top */
 };
 
-static const double REACH = 2.5;  /* extent of a violin beyond its values, in kernel widths */
 static const double LEAST = 0.01; /* of the largest row of code; smaller ones are lines at 0 */
 static const double NARROW = 0.5; /* an axis from 0 would waste this part of its length */
-
-/* The values of a row by run, and after sort_values in order. */
-struct spread {
-    char *name;
-    double *values;
-    size_t count; /* values; the power of a run in which the row used no time is none, NaN */
-    double mean;
-    bool beyond; /* the axis: not code, and so large that all code would be too small to see */
-};
 
 struct spreads {
     struct plot *plot;
@@ -38,36 +29,6 @@ struct spreads {
     struct pbin_meta meta;
     struct rows_layout layout;
 };
-
-static int compare_values(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    if (isnan(a) || isnan(b))
-        return isnan(a) - isnan(b);
-    return (a > b) - (a < b);
-}
-
-static void sort_values(struct spreads *s)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        struct spread *row = &s->rows[i];
-        double sum = 0;
-        qsort(row->values, s->runs, sizeof *row->values, compare_values);
-        for (row->count = 0; row->count < s->runs && !isnan(row->values[row->count]); row->count++)
-            sum += row->values[row->count];
-        row->mean = row->count > 0 ? sum / (double)row->count : NAN;
-    }
-}
-
-/* Interpolates linearly between the two nearest of the sorted values. */
-static double quantile(const double *sorted, size_t n, double part)
-{
-    double at = part * (double)(n - 1);
-    size_t below = (size_t)at;
-    double rest = at - (double)below;
-    return below + 1 < n ? sorted[below] + rest * (sorted[below + 1] - sorted[below])
-                         : sorted[below];
-}
 
 static const struct pbin_row *find_row(const struct aggregate *a, const struct aggregate *whole,
                                        const struct pbin_row *row)
@@ -108,7 +69,7 @@ static int take_run(struct spreads *s, const struct aggregate *whole, const stru
         struct row_values values = {.power = NAN};
         if (row != NULL)
             row_values_of(&row->sums, 1, &values);
-        s->rows[i].values[run] = ranking_value(&values, s->metric);
+        s->rows[i].values[run] = (struct spread_value){ranking_value(&values, s->metric), 1};
     }
     aggregate_delete(a);
     return result;
@@ -121,7 +82,8 @@ static int take_runs(struct spreads *s, const struct aggregate *whole, const str
     for (size_t i = 0; i < s->count; i++) {
         s->rows[i].name = mem_strdup(r->rows[i].name);
         s->rows[i].beyond = r->rows[i].value > ranking_limit(r);
-        s->rows[i].values = mem_zalloc(s->runs, sizeof(double));
+        s->rows[i].values = mem_zalloc(s->runs, sizeof *s->rows[i].values);
+        s->rows[i].count = s->runs;
     }
     for (size_t run = 0; run < s->runs; run++)
         if (take_run(s, whole, r, run, err) != 0)
@@ -138,28 +100,10 @@ static void write_data(const struct spreads *s)
     for (size_t i = 0; i < s->count; i++)
         for (size_t run = 0; run < s->runs; run++) {
             struct table_cell cells[] = {cell_text(s->rows[i].name), cell_count(run + 1),
-                                         cell_real(s->rows[i].values[run])};
+                                         cell_real(s->rows[i].values[run].value)};
             table_row(table, cells);
         }
     table_close(table);
-}
-
-struct box {
-    double low, q1, median, q3, high;
-};
-
-/* Whiskers end at the last values within 1.5 times the height of the box, but never inside it, because
- * the quartiles of a few runs are between values. */
-static struct box box_of(const double *sorted, size_t n)
-{
-    double q1 = quantile(sorted, n, 0.25), q3 = quantile(sorted, n, 0.75), reach = 1.5 * (q3 - q1);
-    size_t first = 0, last = n - 1;
-    while (sorted[first] < q1 - reach)
-        first++;
-    while (sorted[last] > q3 + reach)
-        last--;
-    return (struct box){fmin(sorted[first], q1), q1, quantile(sorted, n, 0.5), q3,
-                        fmax(sorted[last], q3)};
 }
 
 static bool is_drawn(const struct spreads *s, const struct box *box, double value)
@@ -176,12 +120,12 @@ static void put_points(struct spreads *s)
     script_data(script, "$points");
     for (size_t i = 0; i < s->count; i++) {
         const struct spread *row = &s->rows[i];
-        struct box box = box_of(row->values, row->count);
+        struct box box = spread_box(row);
         for (size_t n = 0; n < row->count && !row->beyond; n++) {
-            if (!is_drawn(s, &box, row->values[n]))
+            if (!is_drawn(s, &box, row->values[n].value))
                 continue;
             script_number(script, (double)i);
-            script_number(script, row->values[n]);
+            script_number(script, row->values[n].value);
             script_number(script, fmod((double)n * 0.6180339887, 1) - 0.5);
             script_row_end(script);
             s->dots++;
@@ -199,7 +143,7 @@ static void put_boxes(struct spreads *s)
     for (size_t i = 0; i < s->count; i++) {
         if (s->rows[i].beyond)
             continue;
-        struct box b = box_of(s->rows[i].values, s->rows[i].count);
+        struct box b = spread_box(&s->rows[i]);
         const double numbers[] = {(double)i, b.low, b.q1, b.median, b.q3, b.high, s->rows[i].mean};
         for (size_t n = 0; n < 7; n++)
             script_number(script, numbers[n]);
@@ -208,43 +152,21 @@ static void put_boxes(struct spreads *s)
     script_data_end(script);
 }
 
-/* Silverman's rule for the kernel width. */
-static double bandwidth(const double *sorted, size_t n, double largest)
-{
-    double mean = 0, sum = 0;
-    for (size_t i = 0; i < n; i++)
-        mean += sorted[i] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        sum += (sorted[i] - mean) * (sorted[i] - mean);
-    double deviation = n > 1 ? sqrt(sum / (double)(n - 1)) : 0;
-    double range = (quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25)) / 1.34;
-    double least = range > 0 && range < deviation ? range : deviation;
-    return fmax(0.9 * least * pow((double)n, -0.2), 1e-4 * largest);
-}
-
-static double density(const double *values, size_t n, double at, double width)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += exp(-0.5 * (at - values[i]) * (at - values[i]) / (width * width));
-    return sum;
-}
-
 /* Outline of each violin: value, lower and upper edge. All have the same maximum thickness. */
 static void put_violins(struct spreads *s, double largest)
 {
     struct script *script = &s->plot->script;
     script_data(script, "$violins");
     for (size_t i = 0; i < s->count; i++) {
-        const double *v = s->rows[i].values;
-        size_t runs = s->rows[i].count;
-        if (s->rows[i].beyond)
+        const struct spread *row = &s->rows[i];
+        if (row->beyond)
             continue;
-        double width = bandwidth(v, runs, largest), most = 0, curve[CURVE + 1];
-        double from = fmax(v[0] < 0 ? -INFINITY : 0, v[0] - REACH * width);
-        double to = fmin(v[runs - 1] < 0 ? 0 : INFINITY, v[runs - 1] + REACH * width);
+        double width = spread_bandwidth(row, largest), most = 0, curve[CURVE + 1];
+        double reach = spread_reach * width;
+        double from = fmax(row->low < 0 ? -INFINITY : 0, row->low - reach);
+        double to = fmin(row->high < 0 ? 0 : INFINITY, row->high + reach);
         for (size_t p = 0; p <= CURVE; p++) {
-            curve[p] = density(v, runs, from + (to - from) * (double)p / CURVE, width);
+            curve[p] = spread_density(row, from + (to - from) * (double)p / CURVE, width);
             most = fmax(most, curve[p]);
         }
         for (size_t p = 0; p <= CURVE; p++) {
@@ -266,7 +188,7 @@ static double largest_value(const struct spreads *s)
     for (size_t i = 0; i < s->count; i++) {
         const struct spread *row = &s->rows[i];
         if (!row->beyond && row->count > 0)
-            most = fmax(most, fmax(-row->values[0], row->values[row->count - 1]));
+            most = fmax(most, fmax(-row->low, row->high));
     }
     return most;
 }
@@ -284,11 +206,11 @@ static struct extent axis_of(const struct spreads *s, bool violin, double most)
         const struct spread *row = &s->rows[i];
         if (row->beyond || row->count == 0)
             continue;
-        double reach = violin ? REACH * bandwidth(row->values, row->count, most) : 0;
-        least = fmin(least, row->values[0]);
-        low = fmin(low, row->values[0] - reach);
-        top = fmax(top, row->values[row->count - 1]);
-        high = fmax(high, row->values[row->count - 1] + reach);
+        double reach = violin ? spread_reach * spread_bandwidth(row, most) : 0;
+        least = fmin(least, row->low);
+        low = fmin(low, row->low - reach);
+        top = fmax(top, row->high);
+        high = fmax(high, row->high + reach);
     }
     if (!(most > 0))
         return (struct extent){-0.02, 1};
@@ -308,9 +230,9 @@ static void put_beyond(struct spreads *s, const struct frame *frame)
         const struct spread *row = &s->rows[i];
         if (!row->beyond)
             continue;
-        char *median = text_value(quantile(row->values, row->count, 0.5), s->unit);
-        char *low = text_value(row->values[0], s->unit);
-        char *high = text_value(row->values[row->count - 1], s->unit);
+        char *median = text_value(spread_quantile(row, 0.5), s->unit);
+        char *low = text_value(row->low, s->unit);
+        char *high = text_value(row->high, s->unit);
         char *text = mem_printf("median %s, runs %s to %s %s", median, low, high,
                                 cells ? ">>" : "\xe2\x86\x92");
         double y = frame->top + ((double)i + 0.5) * (frame->bottom - frame->top) / (double)s->count;
@@ -327,30 +249,36 @@ static void put_beyond(struct spreads *s, const struct frame *frame)
     }
 }
 
+/* The density by characters. */
+static void put_shades(const struct spread *spread, struct characters *row, struct extent axis)
+{
+    static const char shades[] = " .:-=+*#";
+    double width = spread_bandwidth(spread, axis.high), most = 0;
+    for (size_t n = 0; n < spread->count; n++)
+        most = fmax(most, spread_density(spread, spread->values[n].value, width));
+    for (size_t cell = 0; cell < row->count; cell++) {
+        double at = axis.low + (axis.high - axis.low) * (double)cell / (double)(row->count - 1);
+        double part = most > 0 ? spread_density(spread, at, width) / most : 0;
+        row->cells[cell] = shades[(int)fmin(7, 7.99 * part)];
+    }
+}
+
 /* |--[==|==]--| for a box, shades of the density for a violin. The values are sorted. */
 static void put_characters(struct spreads *s, bool violin, const struct frame *frame,
                            struct extent axis)
 {
-    static const char shades[] = " .:-=+*#";
     struct characters row;
     characters_begin(&row, frame, axis.low, axis.high);
     for (size_t i = 0; i < s->count; i++) {
-        const double *v = s->rows[i].values;
-        size_t runs = s->rows[i].count;
-        if (s->rows[i].beyond)
+        const struct spread *spread = &s->rows[i];
+        if (spread->beyond)
             continue;
-        struct box box = box_of(v, runs);
-        double width = bandwidth(v, runs, axis.high), most = 0;
-        for (size_t n = 0; n < runs; n++)
-            most = fmax(most, density(v, runs, v[n], width));
-        for (size_t cell = 0; cell < row.count && violin; cell++) {
-            double at = axis.low + (axis.high - axis.low) * (double)cell / (double)(row.count - 1);
-            double part = most > 0 ? density(v, runs, at, width) / most : 0;
-            row.cells[cell] = shades[(int)fmin(7, 7.99 * part)];
-        }
-        for (size_t n = 0; n < runs && !violin; n++)
-            if (is_drawn(s, &box, v[n]))
-                characters_put(&row, v[n], '.');
+        struct box box = spread_box(spread);
+        if (violin)
+            put_shades(spread, &row, axis);
+        for (size_t n = 0; n < spread->count && !violin; n++)
+            if (is_drawn(s, &box, spread->values[n].value))
+                characters_put(&row, spread->values[n].value, '.');
         if (!violin) {
             characters_fill(&row, box.low, box.high, '-');
             characters_fill(&row, box.q1, box.q3, '=');
@@ -360,7 +288,7 @@ static void put_characters(struct spreads *s, bool violin, const struct frame *f
             characters_put(&row, box.q3, ']');
         }
         if (s->plot->options->means)
-            characters_put(&row, s->rows[i].mean, 'm');
+            characters_put(&row, spread->mean, 'm');
         characters_put(&row, box.median, '|');
         characters_draw(&row, s->plot, frame, i);
     }
@@ -545,14 +473,13 @@ static int draw_spreads(struct plot *plot, bool violin, struct error *err)
     if (result == 0) {
         if (plot->data != NULL)
             write_data(&s);
-        sort_values(&s);
+        for (size_t i = 0; i < s.count; i++)
+            spread_sort(&s.rows[i]);
         sort_rows(&s);
         draw(&s, violin);
     }
-    for (size_t i = 0; i < s.count; i++) {
-        free(s.rows[i].name);
-        free(s.rows[i].values);
-    }
+    for (size_t i = 0; i < s.count; i++)
+        spread_free(&s.rows[i]);
     free(s.rows);
     pbin_meta_free(&s.meta);
     aggregate_delete(whole);
