@@ -42,6 +42,8 @@ enum {
     KEY_MEANS,
     KEY_BOXES,
     KEY_HORIZONTAL,
+    KEY_ERROR,
+    KEY_WEIGHT,
     KEY_ASC,
     KEY_DESC,
     KEY_CI,
@@ -86,8 +88,16 @@ static const struct argp_option arguments[] = {
     {"map-binary", KEY_MAP, "OLD=NEW", 0, "Treat binary OLD as NEW (repeatable)", 2},
     {"relative", KEY_RELATIVE, NULL, 0, "Differences in percent of the base", 2},
     {0, 0, NULL, 0, "Distributions (box, violin):", 3},
+    {"error", KEY_ERROR, "ERROR", 0,
+     "Instead of runs, the errors of all rows between a base and each other side, as --error of "
+     "pbin-compare",
+     3},
+    {"weight", KEY_WEIGHT, "SIDE", 0,
+     "--error: weights are shares of the base (default), or of each other side", 3},
     {"points", KEY_POINTS, "POINTS", 0,
-     "Runs as dots: none, outliers or all (default: all of up to 20 runs, else outliers)", 3},
+     "Runs as dots: none, outliers or all (default: all of up to 20 runs, else outliers; "
+     "violins of errors: none)",
+     3},
     {"means", KEY_MEANS, NULL, 0, "Also a dashed line at the mean", 3},
     {"boxes", KEY_BOXES, NULL, 0, "violin: also the box of the quartiles", 3},
     {"horizontal", KEY_HORIZONTAL, NULL, 0, "Rows from top to bottom; the default", 3},
@@ -179,6 +189,18 @@ static enum points points_of(const char *name, struct argp_state *state)
     return POINTS_AUTO;
 }
 
+static enum error_function error_named(const char *name, struct argp_state *state)
+{
+    int function = error_function_parse(name);
+    if (function < 0)
+        argp_error(
+            state,
+            "--error must be error, absolute, relative, absolute-relative, one of these with "
+            "weighted- before it, or correct, not '%s'",
+            name);
+    return (enum error_function)function;
+}
+
 static error_t parse_spreads(int key, const char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -191,6 +213,13 @@ static error_t parse_spreads(int key, const char *argument, struct argp_state *s
         break;
     case KEY_BOXES:
         o->plot.boxes = true;
+        break;
+    case KEY_ERROR:
+        o->plot.has_error = true;
+        o->plot.error = error_named(argument, state);
+        break;
+    case KEY_WEIGHT:
+        o->plot.other_weights = tool_either(state, "--weight", argument, "base", "other");
         break;
     case KEY_HORIZONTAL: /* as all of these pictures are */
         break;
@@ -238,13 +267,32 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* Does the picture compare sides? */
+static bool compares(const struct options *o)
+{
+    return o->picture.kind->compares || (o->picture.kind->spreads && o->plot.has_error);
+}
+
+static void check_spreads(const struct options *o, struct argp_state *state)
+{
+    if (o->spreads && !o->picture.kind->spreads)
+        argp_error(state,
+                   "--error, --weight, --points, --means, --boxes, --asc, --desc and --horizontal "
+                   "apply to box and violin, not to %s",
+                   o->picture.kind->name);
+    if (o->plot.other_weights && !o->plot.has_error)
+        argp_error(state, "--weight needs --error");
+    if (o->plot.has_error && o->plot.top > 0)
+        argp_error(state, "--top does not apply with --error, where each row is a side");
+}
+
 /* Options of calls and of the kinds that draw them. */
 static void check_calls(const struct options *o, struct argp_state *state)
 {
     const struct plot_kind *kind = o->picture.kind;
     bool of_calls = o->plot.metric_given &&
                     (o->plot.metric == METRIC_CALLS || o->plot.metric == METRIC_INCLUSIVE);
-    if (of_calls && !kind->calls && !kind->compares)
+    if (of_calls && !kind->calls && !compares(o))
         argp_error(state, "--metric=%s does not apply to %s", row_metric_name(o->plot.metric),
                    kind->name);
     if (o->plot.selection != NULL && kind->over_time)
@@ -265,19 +313,14 @@ static void check(const struct options *o, struct argp_state *state)
     }
     if (o->picture.script && (o->picture.output == NULL || strcmp(o->picture.output, "-") == 0))
         argp_error(state, "--script writes files beside the picture: it needs -o FILE");
-    if (o->plot.base_count + o->plot.with_count + o->plot.map_count > 0 &&
-        !o->picture.kind->compares)
-        argp_error(state, "--base, --with and --map-binary apply to comparisons, not to %s",
-                   o->picture.kind->name);
+    if (o->plot.base_count + o->plot.with_count + o->plot.map_count > 0 && !compares(o))
+        argp_error(state, "--base, --with and --map-binary apply to comparisons, not to %s%s",
+                   o->picture.kind->name, o->picture.kind->spreads ? " without --error" : "");
     if ((!isnan(o->plot.start) || !isnan(o->plot.end)) && !o->picture.kind->over_time)
         argp_error(state, "--start and --end apply to timeline and heatmap, not to %s",
                    o->picture.kind->name);
     check_calls(o, state);
-    if (o->spreads && !o->picture.kind->spreads)
-        argp_error(state,
-                   "--points, --means, --boxes, --asc, --desc and --horizontal apply to box and "
-                   "violin, not to %s",
-                   o->picture.kind->name);
+    check_spreads(o, state);
     if (o->plot.interpolate > 0 && !o->picture.kind->over_time)
         argp_error(state, "--interpolate applies to timeline and heatmap, not to %s",
                    o->picture.kind->name);

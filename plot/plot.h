@@ -9,6 +9,7 @@
 
 #include "analyze/aggregate/report_rows.h"
 #include "analyze/attribute/name_rules.h"
+#include "analyze/compare/compare_error.h"
 #include "plot/gnuplot.h"
 
 struct binary_map;
@@ -56,7 +57,10 @@ struct plot_options {
     const struct selection *selection; /* --filter, --exclude; NULL: none */
     struct name_rules names;
     enum points points;
-    bool means, boxes;         /* of box and violin */
+    bool means, boxes; /* of box and violin */
+    bool has_error;    /* box and violin of the errors of rows, between sides */
+    enum error_function error;
+    bool other_weights;        /* of errors: shares of each side instead of the base */
     struct pbin_choice choice; /* how to read each input */
     struct code_names *code;   /* for the keys basic-block, instruction and opcode */
 };

@@ -1,4 +1,5 @@
-/* box and violin: the distribution of a metric of each function over repeated runs.
+/* box and violin: the distribution of a metric of each function over repeated runs, or of the errors of all functions
+ * between sides.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
@@ -6,10 +7,11 @@
 
 #include "base/memory.h"
 #include "plot/characters.h"
-#include "plot/spread.h"
+#include "plot/errors.h"
 
 enum {
-    CURVE = 64,     /* points along a violin */
+    LEAST_CURVE = 64, /* points along a violin */
+    MOST_CURVE = 1000,
     FEW_RUNS = 20,  /* the dots of more hide the boxes */
     USUAL_ROWS = 20 /* most without --top */
 };
@@ -19,6 +21,7 @@ static const double NARROW = 0.5; /* an axis from 0 would waste this part of its
 
 struct spreads {
     struct plot *plot;
+    const struct errors *errors; /* of functions between sides; NULL: values of runs */
     struct spread *rows;
     size_t count, runs, all; /* ALL: rows of the profiles, of which COUNT are drawn */
     bool small;              /* what is left out is below LEAST */
@@ -116,7 +119,8 @@ static bool is_drawn(const struct spreads *s, const struct box *box, double valu
 static void put_points(struct spreads *s)
 {
     struct script *script = &s->plot->script;
-    script_add(script, "# row, %s of a run [%s], position in the row\n", s->metric_name, s->unit);
+    script_add(script, "# row, %s of a %s [%s], position in the row\n", s->metric_name,
+               s->errors != NULL ? "row" : "run", s->unit);
     script_data(script, "$points");
     for (size_t i = 0; i < s->count; i++) {
         const struct spread *row = &s->rows[i];
@@ -134,7 +138,11 @@ static void put_points(struct spreads *s)
     script_data_end(script);
 }
 
-static void put_boxes(struct spreads *s)
+struct extent {
+    double low, high;
+};
+
+static void put_boxes(struct spreads *s, struct extent axis)
 {
     struct script *script = &s->plot->script;
     script_add(script,
@@ -144,7 +152,8 @@ static void put_boxes(struct spreads *s)
         if (s->rows[i].beyond)
             continue;
         struct box b = spread_box(&s->rows[i]);
-        const double numbers[] = {(double)i, b.low, b.q1, b.median, b.q3, b.high, s->rows[i].mean};
+        const double numbers[] = {(double)i, fmax(b.low, axis.low),   b.q1,           b.median,
+                                  b.q3,      fmin(b.high, axis.high), s->rows[i].mean};
         for (size_t n = 0; n < 7; n++)
             script_number(script, numbers[n]);
         script_row_end_name(script, s->rows[i].name);
@@ -152,33 +161,39 @@ static void put_boxes(struct spreads *s)
     script_data_end(script);
 }
 
-/* Outline of each violin: value, lower and upper edge. All have the same maximum thickness. */
-static void put_violins(struct spreads *s, double largest)
+/* Outline of the violin of row number I: value, lower and upper edge. All have the same maximum thickness. */
+static void put_violin(struct spreads *s, size_t i, double largest, struct extent axis)
 {
     struct script *script = &s->plot->script;
-    script_data(script, "$violins");
-    for (size_t i = 0; i < s->count; i++) {
-        const struct spread *row = &s->rows[i];
-        if (row->beyond)
-            continue;
-        double width = spread_bandwidth(row, largest), most = 0, curve[CURVE + 1];
-        double reach = spread_reach * width;
-        double from = fmax(row->low < 0 ? -INFINITY : 0, row->low - reach);
-        double to = fmin(row->high < 0 ? 0 : INFINITY, row->high + reach);
-        for (size_t p = 0; p <= CURVE; p++) {
-            curve[p] = spread_density(row, from + (to - from) * (double)p / CURVE, width);
-            most = fmax(most, curve[p]);
-        }
-        for (size_t p = 0; p <= CURVE; p++) {
-            double half = most > 0 ? 0.42 * curve[p] / most : 0;
-            script_number(script, from + (to - from) * (double)p / CURVE);
-            script_number(script, (double)i - half);
-            script_number(script, (double)i + half);
-            script_row_end(script);
-        }
-        script_add(script, "\n");
+    const struct spread *row = &s->rows[i];
+    double width = spread_bandwidth(row, largest), most = 0, curve[MOST_CURVE + 1];
+    double first = row->values[0].value, last = row->values[row->count - 1].value;
+    double from = fmax(first < 0 ? axis.low : 0, first - spread_reach * width);
+    double to = fmin(last < 0 ? 0 : axis.high, last + spread_reach * width);
+    size_t points = LEAST_CURVE;
+    while (points < MOST_CURVE && (double)points * width < 4 * (to - from))
+        points++;
+    for (size_t p = 0; p <= points; p++) {
+        curve[p] = spread_density(row, from + (to - from) * (double)p / (double)points, width);
+        most = fmax(most, curve[p]);
     }
-    script_data_end(script);
+    for (size_t p = 0; p <= points; p++) {
+        double half = most > 0 ? 0.42 * curve[p] / most : 0;
+        script_number(script, from + (to - from) * (double)p / (double)points);
+        script_number(script, (double)i - half);
+        script_number(script, (double)i + half);
+        script_row_end(script);
+    }
+    script_add(script, "\n");
+}
+
+static void put_violins(struct spreads *s, double largest, struct extent axis)
+{
+    script_data(&s->plot->script, "$violins");
+    for (size_t i = 0; i < s->count; i++)
+        if (!s->rows[i].beyond)
+            put_violin(s, i, largest, axis);
+    script_data_end(&s->plot->script);
 }
 
 /* The largest size of a value on the axis. */
@@ -193,12 +208,8 @@ static double largest_value(const struct spreads *s)
     return most;
 }
 
-struct extent {
-    double low, high;
-};
-
 /* An axis that begins at 0, or a little before it, where dots at 0 are clear of the names; if all values are large, just
- * below the smallest. Violins extend beyond their values, except to the other side of 0. */
+ * below the smallest, unless these are errors. Violins extend beyond their values, except to the other side of 0. */
 static struct extent axis_of(const struct spreads *s, bool violin, double most)
 {
     double least = INFINITY, low = INFINITY, top = -INFINITY, high = -INFINITY;
@@ -207,15 +218,16 @@ static struct extent axis_of(const struct spreads *s, bool violin, double most)
         if (row->beyond || row->count == 0)
             continue;
         double reach = violin ? spread_reach * spread_bandwidth(row, most) : 0;
-        least = fmin(least, row->low);
-        low = fmin(low, row->low - reach);
-        top = fmax(top, row->high);
-        high = fmax(high, row->high + reach);
+        double mean = s->plot->options->means ? row->mean : row->low; /* of runs, it is between */
+        least = fmin(least, fmin(mean, row->low));
+        low = fmin(low, fmin(mean, row->low - reach));
+        top = fmax(top, fmax(mean, row->high));
+        high = fmax(high, fmax(mean, row->high + reach));
     }
     if (!(most > 0))
         return (struct extent){-0.02, 1};
     double margin = 0.05 * fmax(high - low, 0.02 * most);
-    if (low - margin > NARROW * high)
+    if (low - margin > NARROW * high && s->errors == NULL)
         return (struct extent){low - margin, high + margin};
     high = fmax(fmax(high, 1.05 * top), 0.02 * most);
     return (struct extent){least < 0 ? low - margin : -0.02 * high, high};
@@ -316,6 +328,10 @@ static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
     double line = violin ? 1.35 * half : half; /* a dot at its end would look like an arrow head */
     bool many = s->points == POINTS_ALL && s->runs > FEW_RUNS;
     frame_row_axes(s->plot);
+    if (s->errors != NULL)
+        script_add(script,
+                   "set arrow from first 0, graph 0 to first 0, graph 1 nohead lc rgb '%s'\n",
+                   t->faint);
     script_add(script, "plot ");
     if (violin)
         script_add(script,
@@ -339,38 +355,74 @@ static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
                line, 2 * line, t->more);
 }
 
+static bool is_cut(const struct spreads *s, struct extent axis)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct spread *row = &s->rows[i];
+        if (!row->beyond && row->count > 0 &&
+            (row->values[0].value < axis.low || row->values[row->count - 1].value > axis.high))
+            return true;
+    }
+    return false;
+}
+
+/* The rows that are drawn, if not all. Caller frees. */
+static char *rows_text(const struct spreads *s)
+{
+    if (s->errors != NULL)
+        return errors_legend(s->errors);
+    if (s->count == s->all)
+        return mem_strdup("");
+    if (!s->small)
+        return mem_printf("%zu of %zu rows \xc2\xb7 ", s->count, s->all);
+    return mem_printf("%zu row%s below %g %% of the largest not drawn \xc2\xb7 ", s->all - s->count,
+                      s->all - s->count == 1 ? "" : "s", 100 * LEAST);
+}
+
 /* What is drawn how, and what is not drawn. Caller frees. */
 static char *legend_of(const struct spreads *s, bool violin, struct extent axis)
 {
     bool cells = plot_is_text(s->plot), boxes = !violin || s->plot->options->boxes;
     const char *points = s->points == POINTS_NONE || (cells && violin) ? ""
-                         : s->points == POINTS_ALL                     ? ", dots: runs"
-                                                                       : ", dots: outliers";
+                         : s->points != POINTS_ALL                     ? ", dots: outliers"
+                         : s->errors != NULL                           ? ", dots: rows"
+                                                                       : ", dots: runs";
     const char *box = !boxes ? "" : cells ? ", []: middle half" : ", box: middle half";
     const char *mean = !s->plot->options->means ? "" : cells ? ", m: mean" : ", dashed: mean";
-    char *rows = s->count == s->all ? mem_strdup("")
-                 : s->small
-                     ? mem_printf("%zu row%s below %g %% of the largest not drawn \xc2\xb7 ",
-                                  s->all - s->count, s->all - s->count == 1 ? "" : "s", 100 * LEAST)
-                     : mem_printf("%zu of %zu rows \xc2\xb7 ", s->count, s->all);
-    char *text = mem_printf("%s%s%s%s%s%s", axis.low > 0 ? "axis not from 0 \xc2\xb7 " : "", rows,
-                            cells ? "|: median" : "line: median", box, mean, points);
+    char *rows = rows_text(s), *cut = is_cut(s, axis)
+                                          ? mem_printf(", ends of %g %% cut off", 100 * spread_tail)
+                                          : mem_strdup("");
+    char *text = mem_printf("%s%s%s%s%s%s%s", axis.low > 0 ? "axis not from 0 \xc2\xb7 " : "", rows,
+                            cells ? "|: median" : "line: median", box, mean, points, cut);
     free(rows);
+    free(cut);
     return text;
+}
+
+/* What is drawn of which files. Caller frees. */
+static char *subtitle_of(const struct spreads *s, bool violin, struct extent axis)
+{
+    const struct plot_options *o = s->plot->options;
+    bool cells = plot_is_text(s->plot);
+    char *legend = legend_of(s, violin, axis);
+    double room = frame_subtitle_room(s->plot) - text_width(legend, cells) - 3;
+    char *what = s->errors != NULL ? run_sets_subtitle(&s->errors->sets, room, cells)
+                                   : frame_subtitle(&s->meta, s->runs, o->inputs, o->input_count);
+    char *subtitle = mem_printf("%s \xc2\xb7 %s", what, legend);
+    free(legend);
+    free(what);
+    return subtitle;
 }
 
 static void draw(struct spreads *s, bool violin)
 {
     struct plot *plot = s->plot;
-    const struct plot_options *o = plot->options;
     double most = largest_value(s);
     struct scale scale = scale_for(most, s->unit);
     char **names = mem_zalloc(s->count + 1, sizeof *names);
-    char *what = frame_subtitle(&s->meta, s->runs, o->inputs, o->input_count);
     struct extent axis = axis_of(s, violin, most);
-    char *legend = legend_of(s, violin, axis),
-         *subtitle = mem_printf("%s \xc2\xb7 %s", what, legend);
-    char *title = mem_printf("%s per run", s->metric_name);
+    char *subtitle = subtitle_of(s, violin, axis);
+    char *title = mem_printf("%s%s", s->metric_name, s->errors != NULL ? "" : " per run");
     title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
     for (size_t i = 0; i < s->count; i++)
         names[i] = s->rows[i].name;
@@ -378,13 +430,13 @@ static void draw(struct spreads *s, bool violin)
     frame_names(plot, &frame, &s->layout, names, s->count);
     frame_margins(plot, &frame);
     put_points(s);
-    put_boxes(s);
+    put_boxes(s, axis);
     if (plot_is_text(plot) && axis.low >= -0.02 * axis.high)
         axis.low = fmax(axis.low, 0);
     put_beyond(s, &frame);
     frame_xaxis(plot, &frame, axis.low, axis.high, &scale, s->metric_name);
     if (violin)
-        put_violins(s, most);
+        put_violins(s, most, axis);
     if (plot_is_text(plot))
         put_characters(s, violin, &frame, axis);
     else
@@ -392,8 +444,6 @@ static void draw(struct spreads *s, bool violin)
     free(names);
     free(title);
     free(subtitle);
-    free(what);
-    free(legend);
 }
 
 /* The rows of the ranking that are worth drawing: those with a value and, unless the user asks for a number, not much less
@@ -461,9 +511,35 @@ static void sort_rows(struct spreads *s)
               order == ORDER_ASCENDING ? compare_means : compare_means_down);
 }
 
+static int draw_errors(struct plot *plot, bool violin, struct error *err)
+{
+    struct errors errors;
+    int result = errors_read(&errors, plot, err);
+    if (result == 0) {
+        struct spreads s = {.plot = plot,
+                            .errors = &errors,
+                            .rows = errors.rows,
+                            .points = plot->options->points,
+                            .metric_name = errors.name,
+                            .unit = errors.unit};
+        s.layout = frame_rows(plot, errors.count, errors.count, 0);
+        s.count = s.all = s.layout.count;
+        if (s.points == POINTS_AUTO)
+            s.points = violin ? POINTS_NONE : POINTS_OUTLIERS;
+        if (plot->data != NULL)
+            run_sets_write(&errors.sets, plot->data);
+        sort_rows(&s);
+        draw(&s, violin);
+    }
+    errors_free(&errors);
+    return result;
+}
+
 static int draw_spreads(struct plot *plot, bool violin, struct error *err)
 {
     const struct plot_options *o = plot->options;
+    if (o->has_error)
+        return draw_errors(plot, violin, err);
     struct spreads s = {.plot = plot, .runs = o->input_count};
     if (o->input_count < 2)
         return error_set(err, NULL, NO_OFFSET,

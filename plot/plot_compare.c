@@ -27,7 +27,7 @@ static double value_of(const struct comparison *c, const struct change *row)
     return isfinite(row->ratio) ? 100 * (row->ratio - 1) : 100;
 }
 
-static double error_of(const struct comparison *c, const struct change *row)
+static double interval_of(const struct comparison *c, const struct change *row)
 {
     if (!c->relative)
         return row->error;
@@ -84,7 +84,7 @@ static void put_data(struct comparison *c)
         script_number(s, row->base);
         script_number(s, row->with);
         script_number(s, value_of(c, row));
-        script_number(s, error_of(c, row));
+        script_number(s, interval_of(c, row));
         script_number(s, (double)strtol(color_of(c, row) + 1, NULL, 16));
         script_row_end_name(s, row->name);
     }
@@ -209,7 +209,7 @@ static void bar_axis(const struct comparison *c, double *low, double *high)
     double longest = largest_by(c, length_of);
     *low = *high = 0;
     for (size_t i = 0; i < c->sets.count; i++) {
-        double value = value_of(c, &c->sets.rows[i]), error = error_of(c, &c->sets.rows[i]);
+        double value = value_of(c, &c->sets.rows[i]), error = interval_of(c, &c->sets.rows[i]);
         error = error > 0 ? error : 0;
         value = fmax(fmin(value, 1.1 * longest), -1.1 * longest);
         *high = fmax(*high, fmin(value + error, 2 * longest));
@@ -360,7 +360,7 @@ static void put_page(struct comparison *c)
     for (size_t i = 0; i < c->sets.count; i++) {
         const struct change *row = &c->sets.rows[i];
         const double values[] = {row->difference, 100 * (row->ratio - 1), row->base, row->with};
-        page_row(plot, row->name, group_of(row), color_of(c, row), values, 4, error_of(c, row),
+        page_row(plot, row->name, group_of(row), color_of(c, row), values, 4, interval_of(c, row),
                  row->other ? "" : verdict_name(row->result.verdict));
     }
     page_close(plot, ']');

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compare/report_compare.h"
 #include "base/memory.h"
 #include "base/ranked.h"
 #include "plot/names.h"
@@ -146,6 +145,12 @@ int run_sets_read(struct run_sets *s, const struct plot *plot, struct error *err
         s->test = compare_test_of(s->compare, i, s->metric);
     for (size_t i = 0; i < s->side_count; i++)
         s->sides[i].total = value_of(s, i, &s->compare->sets[i].total);
+    const struct plot_options *o = plot->options;
+    s->report = (struct compare_report){.metric = s->metric,
+                                        .has_error = o->has_error,
+                                        .error = o->error,
+                                        .sort = SORT_DIFFERENCE,
+                                        .other_weights = o->other_weights};
     return 0;
 }
 
@@ -292,7 +297,8 @@ void run_sets_write(const struct run_sets *s, struct output *out)
             snprintf(texts[i], sizeof texts[i], "other%zu", i);
         names[i] = texts[i];
     }
-    struct compare_report report = {.metric = s->metric, .sort = SORT_DIFFERENCE, .names = names};
+    struct compare_report report = s->report;
+    report.names = names;
     report_compare(s->compare, &report, &table_csv, out);
 }
 

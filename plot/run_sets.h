@@ -4,7 +4,7 @@
 #ifndef PLOT_RUN_SETS_H
 #define PLOT_RUN_SETS_H
 
-#include "analyze/compare/compare.h"
+#include "analyze/compare/report_compare.h"
 #include "plot/ranking.h"
 
 /* A row to draw; values are means over the runs, 0 if the run set lacks the row. */
@@ -33,6 +33,7 @@ struct run_sets {
     struct side *sides;      /* the same numbers */
     size_t side_count;       /* at least 2 */
     enum compare_metric metric;
+    struct compare_report report;   /* of its table, with --error and --weight */
     const char *metric_name, *unit; /* borrowed from COMPARE */
     enum compare_test test;         /* of the first side that is tested */
     size_t all;                     /* number of rows of the comparison */

@@ -34,16 +34,21 @@ static double row_error(const struct compare_view *v, size_t row, size_t set)
     return total != 0 ? 100 * error / total : NAN;
 }
 
+static void all_errors(const struct compare_view *v, size_t set, double *errors, double *weights)
+{
+    for (size_t i = 0; i < v->compare->count; i++) {
+        bool present = pick(v, i, 0) != NULL || pick(v, i, set) != NULL;
+        errors[i] = present ? row_error(v, i, set) : NAN;
+        weights[i] = weight_of(v, i, set);
+    }
+}
+
 static double total_error(const struct compare_view *v, size_t set)
 {
     size_t count = v->compare->count;
     double *errors = mem_zalloc(count + 1, sizeof *errors);
     double *weights = mem_zalloc(count + 1, sizeof *weights);
-    for (size_t i = 0; i < count; i++) {
-        bool present = pick(v, i, 0) != NULL || pick(v, i, set) != NULL;
-        errors[i] = present ? row_error(v, i, set) : NAN;
-        weights[i] = weight_of(v, i, set);
-    }
+    all_errors(v, set, errors, weights);
     double result = error_aggregate(v->report->aggregate, errors, weights, count);
     free(errors);
     free(weights);
@@ -194,10 +199,9 @@ static struct ranked *rank_rows(const struct compare_view *v)
     return ranked;
 }
 
-static void test_all(struct compare_view *v)
+static void sum_weights(struct compare_view *v)
 {
     const struct compare *c = v->compare;
-    v->results = compare_significance(c, v->report->metric);
     v->weight_sum = mem_zalloc(c->set_count, sizeof *v->weight_sum);
     for (size_t s = 0; s < c->set_count; s++)
         for (size_t i = 0; i < c->count; i++) {
@@ -222,7 +226,8 @@ void report_compare(const struct compare *c, const struct compare_report *report
                     const struct table_format *format, struct output *out)
 {
     struct compare_view v = {.compare = c, .report = report};
-    test_all(&v);
+    v.results = compare_significance(c, report->metric);
+    sum_weights(&v);
     compare_view_head(&v);
     v.cells = mem_zalloc(v.column_count, sizeof *v.cells);
     struct table_head head = {.facts = v.facts,
@@ -238,5 +243,14 @@ void report_compare(const struct compare *c, const struct compare_report *report
     show_row(&v, table, c->count);
     table_close(table);
     free(ranked);
+    free_view(&v);
+}
+
+void report_compare_errors(const struct compare *c, const struct compare_report *report, size_t set,
+                           double *errors, double *weights)
+{
+    struct compare_view v = {.compare = c, .report = report};
+    sum_weights(&v);
+    all_errors(&v, set, errors, weights);
     free_view(&v);
 }

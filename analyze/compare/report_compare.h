@@ -30,4 +30,9 @@ struct compare_report {
 void report_compare(const struct compare *compare, const struct compare_report *report,
                     const struct table_format *format, struct output *out);
 
+/* Fills ERRORS and WEIGHTS, of COMPARE's count of rows, with what the table shows for run set SET: the error (NaN: none) and
+ * the weight (a share of 1, or NaN) of each row, in order of the keys. */
+void report_compare_errors(const struct compare *compare, const struct compare_report *report,
+                           size_t set, double *errors, double *weights);
+
 #endif

@@ -1028,6 +1028,9 @@ class Errors(Plot):
                 (["box", RUNS[0]], "several runs"),
                 (["box", mean, mean], "sum of 2 runs"),
                 (["compare", RUNS[0]], "needs a base"),
+                (["violin", RUNS[0], "--error=relative"], "needs a base"),
+                (["violin", *RUNS[:2], "--error=relative", "--format=html"], "not drawn as html"),
+                (["violin", *RUNS[:3], "--error=relative", "--weight=other", "-o", "x.svg", "--script"], "needs a single other"),
                 (["bars", RUNS[0], "-o", "x.gif"], "unknown suffix, expected"),
                 (["flame", RUNS[0], "-o", "x.svg", "--script"], "--script has nothing to write"),
                 (["cumulative", RUNS[0], "--metric=power"], "not of power"),
@@ -1065,7 +1068,8 @@ class Errors(Plot):
                      ["hist", "--filter=colour=f"], ["pie"], ["bars", "--metric=entries"], ["bars", "--theme=pink"], ["bars", "--width=1"],
                      ["bars", "--script"], ["bars", "--base", "x"], ["bars", "-k", "colour"], ["bars", "--format=gif"], ["bars", "--format=htm"],
                      ["timeline", "--start=2", "--end=1"], ["timeline", "--metric=samples"], ["scatter", "--metric=time"], ["timeline", "--mark=soon"], ["bars", "--top=0"],
-                     ["bars", "--start=1"], ["box", "--points=some"], ["bars", "--points=all"], ["flame", "--means"], ["bars", "-i", "5"], ["heatmap", "-n"], ["timeline", "-i", "0"]):
+                     ["bars", "--start=1"], ["box", "--points=some"], ["bars", "--points=all"], ["box", "--error=all"], ["bars", "--error=relative"],
+                     ["box", "--base", "x"], ["violin", "--weight=other"], ["violin", "--error=relative", "--top=3"], ["flame", "--means"], ["bars", "-i", "5"], ["heatmap", "-n"], ["timeline", "-i", "0"]):
             with self.subTest(argv=argv):
                 ended = tool.run(["pbin-plot", *argv])
                 self.assertEqual((ended.status, ended.out), (2, b""))
