@@ -162,6 +162,17 @@ static bool find_answer(struct server *s)
     return s->extent == WHOLE || (found && !s->units.beyond && s->units.damaged == 0);
 }
 
+/* The strings of an answer that is not sent: the parent does not accept later references to strings that an answer has brought,
+ * but not used. */
+static void forget_answer(struct server *s)
+{
+    s->sent -= s->new_count;
+    for (size_t i = 0; i < s->number_capacity; i++)
+        if (s->numbers[i] > s->sent)
+            s->numbers[i] = 0;
+    s->new_strings.size = s->new_count = 0;
+}
+
 static void send_answer(struct server *s)
 {
     struct buffer head = {0};
@@ -294,6 +305,13 @@ static uint8_t *new_owners(const struct dwarf_units *units)
     return owners;
 }
 
+/* Lines that are unpacked when it is known how many are needed; not by both servers, then. */
+static bool are_lines_later(const struct crew *c, const struct dwarf_sections *sections)
+{
+    enum { SMALL = 4 << 20 };
+    return !c->together || dwarf_sections_size(sections, DEBUG_LINE) < SMALL;
+}
+
 /* The first server unpacks the largest section, and the other one the rest. What was decoded of a part is forgotten. */
 static void load_first(struct crew *c, struct dwarf_extent extent)
 {
@@ -312,6 +330,8 @@ static void load_first(struct crew *c, struct dwarf_extent extent)
         dwarf_sections_unpack(u->sections, DEBUG_INFO, DEBUG_INFO);
         wait_for(&c->unpacked);
     }
+    if (are_lines_later(c, u->sections)) /* units without ranges are decoded, and may be new */
+        dwarf_sections_limit(u->sections, DEBUG_LINE, UINT64_MAX);
     dwarf_units_load(u, &extent);
     free(extent.passed);
     if (!c->together) {
@@ -325,10 +345,9 @@ static void load_first(struct crew *c, struct dwarf_extent extent)
 
 static void load_other(struct crew *c)
 {
-    enum { SMALL = 4 << 20 }; /* lines are unpacked before it is known how many are needed */
     struct server *first = &c->servers[0], *other = &c->servers[1];
     struct dwarf_sections *sections = first->units.sections;
-    const bool later = dwarf_sections_size(sections, DEBUG_LINE) < SMALL;
+    const bool later = are_lines_later(c, sections);
     dwarf_sections_unpack(sections, DEBUG_ABBREV, later ? DEBUG_ABBREV : DEBUG_LINE);
     dwarf_sections_unpack(sections, DEBUG_LINE + 1, DEBUG_SECTIONS - 1);
     sem_post(&c->unpacked);
@@ -390,11 +409,13 @@ static void answer_question(struct crew *c, struct server *s)
     bool fresh = s->extent == NOTHING;
     if (fresh)
         load_first(c, choose_extent(s));
-    for (; !all_found(c, s, find_answer(s)); fresh = true)
+    for (; !all_found(c, s, find_answer(s)); fresh = true) {
+        forget_answer(s);
         if (s->is_other)
             load_other(c);
         else
             load_first(c, choose_other(c, s, fresh));
+    }
     send_answer(s);
 }
 
