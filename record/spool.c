@@ -50,6 +50,13 @@ void spool_report(const char *part)
     fprintf(stderr, "sampler: the samples are in %s: prof2pbin --salvage %s\n", part, part);
 }
 
+/* A file that cannot be removed would block the next recording. */
+static void remove_file(const struct spool *spool)
+{
+    if (unlink(spool->name) != 0 && errno != ENOENT)
+        fprintf(stderr, "sampler: %s: cannot remove: %s\n", spool->name, strerror(errno));
+}
+
 /* Needs no memory. */
 static void exit_early(int status, void *opaque)
 {
@@ -61,7 +68,7 @@ static void exit_early(int status, void *opaque)
     if (spool->samples > 0)
         spool_report(spool->name);
     else
-        unlink(spool->name);
+        remove_file(spool);
 }
 
 static int open_named(struct spool *spool, const char *out, struct error *err)
@@ -150,7 +157,7 @@ void spool_delete(struct spool *spool)
         return;
     spool->last_words->spool = NULL;
     if (spool->name != NULL && !spool->keep)
-        unlink(spool->name);
+        remove_file(spool);
     if (spool->fd >= 0)
         close(spool->fd);
     buffer_free(&spool->rows);

@@ -58,7 +58,8 @@ class Case(tool.Case):
         ended = self.run_with("none:0:0", argv, path, log)
         self.assertEqual(ended.returncode, 0, ended.stderr)
         with open(log, encoding="ascii") as f:
-            return ended.stderr, {name: int(count) for name, count in (line.split() for line in f)}
+            counts = {name: int(count) for name, count in (line.split() for line in f)}
+        return ended.stderr, {name: count for name, count in counts.items() if name in FAULTS}
 
     def chosen(self, count):
         """All numbers up to COUNT, or the first ones, the last ones, and some of the others."""
@@ -314,6 +315,16 @@ class Sampler(Case):
         count = self.calls("perf")["alloc"]  # after nine tenths of them the command has ended
         left = [self.check_one("perf", f"alloc:{count * tenths // 10}:{errno.ENOMEM}+", None) for tenths in (1, 9)]
         self.assertEqual(left, ["nothing", "part"])
+
+    def test_part_that_remains(self):
+        """It would block the next recording: with a profile, and without a command to sample."""
+        out = os.path.join(self.folder, "out.bin")
+        for command, status in ((self.command()[0], 0), (["./none"], 127)):
+            done = self.run_with(f"unlink:1:{errno.EIO}+", ["sampler", "-q", "-o", out, "--", *command])
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(f"sampler: {out}.part: cannot remove: Input/output error\n", done.stderr.decode())
+            os.unlink(out + ".part")
+        self.assertEqual(os.listdir(self.folder), ["out.bin"])
 
     def test_perf(self):
         self.each_call("perf")

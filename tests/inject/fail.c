@@ -30,15 +30,16 @@ enum call {
     FSYNC,
     RENAME,
     LINKAT,
+    UNLINK,
     MMAP,
     FORK,
     SOCKETPAIR,
     FTRUNCATE,
     CALLS
 };
-static const char *const names[CALLS] = {"alloc", "open",  "read",       "pread",
-                                         "write", "fsync", "rename",     "linkat",
-                                         "mmap",  "fork",  "socketpair", "ftruncate"};
+static const char *const names[CALLS] = {"alloc", "open",       "read",     "pread",  "write",
+                                         "fsync", "rename",     "linkat",   "unlink", "mmap",
+                                         "fork",  "socketpair", "ftruncate"};
 
 static struct {
     bool counts;
@@ -205,6 +206,11 @@ int rename(const char *from, const char *to)
 int linkat(int from, const char *path, int to, const char *target, int flags)
 {
     return fails(LINKAT) ? -1 : (int)syscall(SYS_linkat, from, path, to, target, flags);
+}
+
+int unlink(const char *path)
+{
+    return fails(UNLINK) ? -1 : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
