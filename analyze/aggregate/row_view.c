@@ -322,17 +322,26 @@ static void source_facts(struct row_view *v, const struct pbin_meta *meta)
         add_fact(v, "scope", "scope", "", cell_text(meta->scope));
 }
 
+/* Part number P of the quantity, "energy_idle_J" or "charge_idle". */
+static void part_fact(struct row_view *v, size_t p, const char *name, const char *title,
+                      double value)
+{
+    const struct quantity *q = aggregate_quantity(v->aggregate);
+    snprintf(v->part_name[p], sizeof v->part_name[p], "%s_%s%s", q->name, name,
+             strcmp(q->name, "energy") == 0 ? "_J" : "");
+    add_fact(v, v->part_name[p], title, q->unit, cell_real(value));
+}
+
 /* The balance: what was measured = rows + idle + gaps + what least squares leave over + what is in no row. */
 static void balance_facts(struct row_view *v)
 {
     static const struct {
         const char *label, *name, *title;
-    } parts[] = {{LABEL_IDLE, "energy_idle_J", "  idle"},
-                 {LABEL_OTHERS, "energy_others_J", "  in other programs"},
-                 {LABEL_GAP, "energy_gap_J", "  in gaps"},
-                 {LABEL_RESIDUAL, "energy_residual_J", "  left over"}};
-    enum { PARTS = sizeof parts / sizeof parts[0] };
-    const struct quantity *q = aggregate_quantity(v->aggregate);
+    } parts[] = {{LABEL_IDLE, "idle", "  idle"},
+                 {LABEL_OTHERS, "others", "  in other programs"},
+                 {LABEL_GAP, "gap", "  in gaps"},
+                 {LABEL_RESIDUAL, "residual", "  left over"}};
+    enum { PARTS = VIEW_PARTS - 2 };
     exact sum[PARTS] = {0}, code = v->total.energy, lost = aggregate_unattributed(v->aggregate);
     bool any = lost != 0;
     uint64_t n = v->runs > 0 ? v->runs : 1;
@@ -346,15 +355,14 @@ static void balance_facts(struct row_view *v)
     }
     if (!any || !v->has_quantity)
         return;
-    add_fact(v, "energy_code_J", "  in code", q->unit,
-             cell_real(exact_to_double(code, ENERGY_SHIFT, n)));
+    part_fact(v, PARTS, "code", "  in code", exact_to_double(code, ENERGY_SHIFT, n));
     for (size_t p = 0; p < PARTS; p++)
         if (sum[p] != 0)
-            add_fact(v, parts[p].name, parts[p].title, q->unit,
-                     cell_real(exact_to_double(sum[p], ENERGY_SHIFT, n)));
+            part_fact(v, p, parts[p].name, parts[p].title,
+                      exact_to_double(sum[p], ENERGY_SHIFT, n));
     if (lost != 0)
-        add_fact(v, "energy_unattributed_J", "  in no row", q->unit,
-                 cell_real(exact_to_double(lost, ENERGY_SHIFT, n)));
+        part_fact(v, PARTS + 1, "unattributed", "  in no row",
+                  exact_to_double(lost, ENERGY_SHIFT, n));
 }
 
 static void excluded_facts(struct row_view *v)

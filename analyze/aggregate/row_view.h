@@ -25,7 +25,11 @@ struct report_options {
     const struct table_style *style;
 };
 
-enum { VIEW_MAX_COLUMNS = PBIN_MAX_KEYS + 24 + MEASURE_MAX_COLUMNS, VIEW_MAX_FACTS = 20 };
+enum {
+    VIEW_MAX_COLUMNS = PBIN_MAX_KEYS + 24 + MEASURE_MAX_COLUMNS,
+    VIEW_MAX_FACTS = 20,
+    VIEW_PARTS = 6 /* of the energy */
+};
 
 struct row_view {
     const struct aggregate *aggregate;
@@ -51,7 +55,7 @@ struct row_view {
     bool calls_only;                 /* there are calls and no samples */
     double time_scale, energy_scale; /* 1, or 1 / total with NORMALIZED */
     double power;                    /* of the run: energy / wall time; NaN if unknown */
-    char share_name[3][48], excluded_name[2][48];
+    char share_name[3][48], excluded_name[2][48], part_name[VIEW_PARTS][48];
 };
 
 /* Computes totals, columns and facts. All arguments are borrowed for the life of VIEW. */

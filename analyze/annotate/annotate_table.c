@@ -124,7 +124,8 @@ static size_t make_facts(struct annotate_table *t)
         "time_s", attribution_is_wall(a->meta.attribution) ? "time of threads" : "CPU time", "s",
         value_cell(t, &a->total, ANNOTATE_TIME)};
     t->facts[n++] = (struct table_fact){
-        q->name == NULL || strcmp(q->name, "energy") == 0 ? "energy_J" : q->name, "energy", q->unit,
+        q->name == NULL || strcmp(q->name, "energy") == 0 ? "energy_J" : q->name,
+        q->name != NULL ? q->name : "energy", q->unit,
         q->name != NULL ? value_cell(t, &a->total, ANNOTATE_ENERGY) : missing};
     t->facts[n++] =
         (struct table_fact){"samples", "samples", "", value_cell(t, &a->total, ANNOTATE_SAMPLES)};

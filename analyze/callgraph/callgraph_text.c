@@ -194,7 +194,7 @@ static void put_head(const struct callgraph_view *v, struct output *out)
                   v->graph->function_count, v->graph->arc_count, v->graph->cycle_count);
     if (is_short_line(v) && (v->name_binaries || q->name != NULL))
         output_printf(
-            out, "(not shown: %s%s%s; --wide shows all)\n", q->name != NULL ? "energy" : "",
+            out, "(not shown: %s%s%s; --wide shows all)\n", q->name != NULL ? q->name : "",
             q->name != NULL && v->name_binaries ? ", " : "", v->name_binaries ? "binaries" : "");
     output_printf(out, "\n");
     output_printf(out, "%-6s %6s %10s %10s", "index", "% time", "self [s]", "children");

@@ -762,6 +762,11 @@ class Kinds(TableCase):
         self.close(table["total"][name], energy if scale else None, "total")
         fact = "energy_J" if name == "energy" else name
         self.close(table["profile"][fact], energy if scale else None, fact)
+        parts = {n: value for n, value in table["profile"].items() if n.startswith(f"{name}_") and n != fact}
+        self.assertTrue(all(n.endswith("_J") == (name == "energy") for n in parts), parts)
+        self.assertFalse(name != "energy" and any("energy" in n for n in table["profile"]), table["profile"])
+        if scale:
+            self.close(sum(parts.values()), energy, f"sum of {parts}")
         header = self.succeeds(["pbin-aggregate", "-q", "--format", "csv", file]).out.split(b"\n")[0].decode()
         for n, u in ((rate, rate_unit), (name, quantity_unit)):
             self.assertIn(f",{n} [{u}]" if u else f",{n},", header + ",")
