@@ -3,6 +3,7 @@
 SPDX-License-Identifier: MIT
 """
 import bz2
+import ctypes
 import glob
 import json
 import os
@@ -14,6 +15,19 @@ import sources
 import tool
 
 SAMPLES = os.path.join(sources.ROOT, "samples")
+
+
+FORBID_SAMPLING = [  # struct sock_filter: load the number of the system call, EPERM for ptrace and perf_event_open
+    (0x20, 0, 0, 0), (0x15, 1, 0, 101), (0x15, 0, 1, 298), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+
+
+def forbid_sampling():
+    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in FORBID_SAMPLING)
+    text = ctypes.create_string_buffer(code)
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(FORBID_SAMPLING), ctypes.addressof(text)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:  # NO_NEW_PRIVS, SECCOMP
+        raise OSError(ctypes.get_errno(), "seccomp")
 
 
 class Samples(tool.Case):
@@ -35,6 +49,18 @@ class Samples(tool.Case):
                 self.assertTrue(out or " -o " in command)
                 if "-callgraph" not in command and " -o " not in command:
                     self.assertRegex(out, "burn_50")
+
+    def test_demo_where_sampling_is_forbidden(self):
+        os.symlink(SAMPLES, os.path.join(self.folder, "samples"))
+        env = dict(os.environ, BUILD=os.path.abspath(tool.BUILD), ASAN_OPTIONS="detect_leaks=0")  # leaks need ptrace
+        done = subprocess.run(["sh", "samples/demo"], cwd=self.folder, env=env, capture_output=True, text=True,
+                              preexec_fn=forbid_sampling, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Operation not permitted", done.stderr)
+        self.assertIn("the rest shows a recording", done.stdout)
+        self.assertRegex(done.stdout, r"burn_50 #+ 3\.01 J")
+        for name in ("bars.png", "timeline.png"):
+            self.assertGreater(os.path.getsize(os.path.join(self.folder, "demo-out", name)), 10000)
 
     def test_layout_of_dialects(self):
         """As the original samplers wrote them: maps of the newer dialects after the samples, and labels without folders."""
