@@ -159,13 +159,13 @@ static void report_hidden(const struct conversion *c, const struct address_time 
         return;
     struct gprof_hidden hidden = gprof_hidden_find(c->symbols, items, count);
     if (hidden.functions > 0)
-        report_warning(
-            &c->options->common.reporter,
-            "%s: gprof hides %zu functions with $ or . in their names, such as %.80s, and "
-            "adds their time, %.2f %%, to others (--symbols FILE, then gprof "
-            "--external-symbol-table=FILE)",
-            c->name, hidden.functions, hidden.name,
-            100 * (double)hidden.time / (double)c->times.time);
+        report_warning(&c->options->common.reporter,
+                       "%s: gprof hides %zu function%s with $ or . in the name, such as %.80s, and "
+                       "adds the time in %s, %.2f %%, to others (--symbols FILE, then gprof "
+                       "--external-symbol-table=FILE)",
+                       c->name, hidden.functions, hidden.functions == 1 ? "" : "s", hidden.name,
+                       hidden.functions == 1 ? "it" : "them",
+                       100 * (double)hidden.time / (double)c->times.time);
 }
 
 static int put_times(struct conversion *c, struct error *err)

@@ -236,8 +236,8 @@ class Hidden(tool.Case):
         made = self.file("run.pbin", self.succeeds(["prof2pbin", "-q", "-s", self.folder], stdin=raw.write(run, "sampler")).out)
         gmon, table = os.path.join(self.folder, "gmon.out"), os.path.join(self.folder, "symbols")
         ended = self.succeeds(["pbin2gmon", "-r", "100", made, "-o", gmon])
-        self.assertRegex(ended.err, r"^pbin2gmon: \S+: gprof hides 3 functions with \$ or \. in their names, such as _ZN3abc\S+, "
-                                    r"and adds their time, 45\.00 %, to others \(--symbols FILE, .*\)\n$")
+        self.assertRegex(ended.err, r"^pbin2gmon: \S+: gprof hides 3 functions with \$ or \. in the name, such as _ZN3abc\S+, "
+                                    r"and adds the time in them, 45\.00 %, to others \(--symbols FILE, .*\)\n$")
         self.assertEqual(set(self.flat(path, gmon)) & set(self.SHOWN.values()), {"glob$al", "plain"}, "gprof no longer hides them")
         for dialect in ("gnu", "bsd"):
             ended = self.succeeds(["pbin2gmon", "-r", "100", "--format", dialect, "--symbols", table, made, "-o", gmon])
