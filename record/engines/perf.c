@@ -27,6 +27,7 @@ static const uint64_t grace = 5 * SECOND;         /* between SIGTERM and SIGKILL
 static const uint64_t settling = SECOND / 10000;  /* another CPU may still be writing a record */
 static const uint64_t rate_every = SECOND / 4;    /* between checks of the rate */
 static const uint64_t thread_start = SECOND / 50; /* after the birth of a thread, look often */
+static const uint64_t soon = SECOND / 1000;       /* at low rates, look again at new threads */
 static const uint64_t crowd_pause = SECOND / 500; /* between looks when at least ... */
 static const uint64_t crowd = 4;                  /* ... this many threads are created meanwhile */
 static const double shortest_pause = SECOND / 4000.;
@@ -45,10 +46,13 @@ static void raise_file_limit(void)
     }
 }
 
-/* Bytes in a ring that wake this process up; with random intervals, so does a number of samples. */
+/* Bytes in a ring that wake this process up; with random intervals, so does a number of samples. At low rates, the
+ * creation of four threads does: those created together must not be sampled together. */
 static uint32_t watermark(const struct engine_options *options)
 {
     const double record = 64;
+    if (options->random && options->frequency <= PERF_EACH)
+        return 192;
     return options->random ? 2048 : (uint32_t)fmax(options->frequency * record / 1000, 16384);
 }
 
@@ -435,6 +439,7 @@ static void work(struct engine_run *run)
         perf_finish_ended(run, begin);
         adapt(run, begin);
     }
+    perf_sets_part(&run->sets, begin - soon);
     perf_check_threads(run, begin);
     perf_switch_work(run, begin);
     run->crowded = run->births - births >= crowd;
@@ -449,10 +454,16 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
     if (run->worked - run->born <
         thread_start) /* new threads get samplers of their own at their first sample */
         until = run->worked + (uint64_t)fmin(fmax(run->sets.mean, shortest_pause), ENGINE_TICK);
+    if (!run->sets.batch && (perf_rings_left(run->rings) || perf_sets_share(&run->sets)))
+        until = run->worked + soon;
     if (run->expires != 0 && run->expires < until)
         until = run->expires;
     if (run->switches.turn < until)
         until = run->switches.turn;
+    if (!run->sets.batch && now < run->worked + soon / 2) {
+        until = run->worked + soon / 2;
+        count = 1;
+    }
     if (run->crowded) { /* their records would wake this process up all the time */
         until = run->worked + crowd_pause;
         count = 1;

@@ -57,6 +57,7 @@ struct engine_run {
     uint64_t next_check; /* time of the next check that all threads are sampled [CLOCK_MONOTONIC] */
     uint64_t born;       /* creation of the last thread [CLOCK_MONOTONIC] */
     uint64_t births;     /* threads so far */
+    uint64_t delivered;  /* all records up to this time were [CLOCK_MONOTONIC] */
     uint64_t checked;    /* when the rate was last checked */
     double phase;        /* 0..1: of the times between two looks at power */
     uint64_t worked,

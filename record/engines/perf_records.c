@@ -249,6 +249,7 @@ static void on_fork(struct engine_run *run, const struct task_body *body, uint64
     struct perf_thread *child = perf_thread_add(&run->threads, body->pid, body->tid, parent->comm);
     hooks->task(hooks->context, body->pid, body->tid, time, parent->comm);
     child->born = clock;
+    child->known = clock_now();
     if (clock < run->start) { /* created while attaching */
         child->base = used(child);
         child->before = child->base;
@@ -424,6 +425,8 @@ static void look(void *context, struct perf_record *record, const struct perf_ev
         thread->used = used(thread);
         return;
     }
+    if (run->delivered < thread->known) /* an earlier one may have been read before it was known */
+        return;
     record->known = true;
     record->counts = perf_set_sampled(&run->sets, thread, record->ring, record->time);
 }
@@ -431,6 +434,7 @@ static void look(void *context, struct perf_record *record, const struct perf_ev
 void perf_take(struct engine_run *run)
 {
     perf_rings_read(run->rings, look, run);
+    perf_sets_adopt(&run->sets);
 }
 
 void perf_deliver(struct engine_run *run, uint64_t until)
@@ -439,4 +443,6 @@ void perf_deliver(struct engine_run *run, uint64_t until)
     const struct perf_record *record;
     while ((record = perf_rings_next(run->rings, until, &header)) != NULL)
         on_record(run, record, header);
+    run->delivered = until;
+    perf_sets_adopt(&run->sets);
 }

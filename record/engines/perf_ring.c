@@ -176,6 +176,11 @@ void perf_rings_read(struct perf_rings *rings,
     sort(rings);
 }
 
+bool perf_rings_left(const struct perf_rings *rings)
+{
+    return rings->next < rings->record_count;
+}
+
 const struct perf_record *perf_rings_peek(struct perf_rings *rings,
                                           const struct perf_event_header **header)
 {

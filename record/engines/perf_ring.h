@@ -46,4 +46,7 @@ const struct perf_record *perf_rings_next(struct perf_rings *rings, uint64_t unt
 const struct perf_record *perf_rings_peek(struct perf_rings *rings,
                                           const struct perf_event_header **header);
 
+/* Are there records that have not been consumed? */
+bool perf_rings_left(const struct perf_rings *rings);
+
 #endif

@@ -29,6 +29,9 @@ static const double overdue = 16;     /* batches */
 static const uint64_t retry = SECOND / 1000; /* between looks at a thread that waits */
 static const double seed_life =
     64; /* means: a thread that has created none for so long samples as others do */
+/* A period that is kept may be longer than a mean, so that samples are missing; shorter ones get more, so that all have one
+ * in each mean. By simulation. */
+static const double dense = 0.67;
 
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
                     double frequency, bool random, bool prompt_reaction)
@@ -85,58 +88,75 @@ static double floor_of(const struct perf_sets *sets, bool birth)
     return sets->batch ? shortest_batch : shortest;
 }
 
-/* From one sample that counts to the next, of means of MEAN [ns]. */
-static double draw_of(struct perf_sets *sets, double mean)
+/* One of many equal intervals around MEAN, so that a mean of all has one sample [ns]. */
+static double draw_equal(struct perf_sets *sets, double mean)
 {
-    if (!sets->random)
-        return mean;
-    if (sets->batch)
-        return mean * (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow);
-    return mean * fmin(sets->least - (1 - sets->least) * log(uniform(sets)), most);
+    return mean * (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow);
 }
 
+/* From one sample that counts to the next [ns]. */
 static double draw(struct perf_sets *sets)
-{
-    return draw_of(sets, sets->mean);
-}
-
-/* From any moment to the next sample that counts [ns]. */
-static double draw_first(struct perf_sets *sets)
 {
     if (!sets->random)
         return sets->mean;
     if (sets->batch)
-        return draw_of(sets, sets->exact) * uniform(sets);
-    return sets->exact * fmin(-log(uniform(sets)), most);
+        return draw_equal(sets, sets->mean);
+    return sets->mean * fmin(sets->least - (1 - sets->least) * log(uniform(sets)), most);
 }
 
-/* Its next period: BIRTH as in struct perf_sampler. */
+/* Its next period. */
 static void set_period(struct perf_sets *sets, struct perf_sampler *sampler, double period,
-                       bool birth)
+                       double interval, bool birth)
 {
-    sampler->before = sampler->period;
-    sampler->period = sampler->due = (uint64_t)fmax(period, floor_of(sets, birth));
+    memmove(sampler->past + 1, sampler->past, sizeof sampler->past - sizeof sampler->past[0]);
+    sampler->past[0] = sampler->period;
+    sampler->period.length = sampler->due = (uint64_t)fmax(period, floor_of(sets, birth));
+    sampler->period.interval = (uint64_t)interval;
     sampler->born = sampler->birth;
     sampler->birth = birth;
     sampler->seed = false;
     sampler->since = sampler->used = 0;
+    sampler->length = (uint64_t)batch_length(sets);
 }
 
-static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double period, bool birth)
+/* A period from any moment to the next sample that counts. In batches, the same interval follows. */
+static void set_first(struct perf_sets *sets, struct perf_sampler *sampler)
+{
+    double interval = sets->batch ? draw_equal(sets, sets->exact) : 0;
+    double period =
+        sets->batch ? interval * uniform(sets) : sets->exact * fmin(-log(uniform(sets)), most);
+    set_period(sets, sampler, sets->random ? period : sets->mean, sets->random ? interval : 0,
+               true);
+}
+
+/* Begins the period of SAMPLER. */
+static void restart(const struct perf_sets *sets, struct perf_sampler *sampler)
+{
+    perf_set_period(sets->setup, sampler->fd, sampler->period.length);
+    sampler->period.armed = clock_now();
+}
+
+static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double period,
+                double interval, bool birth)
 {
     if (sampler->fd < 0)
         return;
-    set_period(sets, sampler, period, birth);
-    perf_set_period(sets->setup, sampler->fd, sampler->period);
-    sampler->armed = clock_now();
+    set_period(sets, sampler, period, interval, birth);
+    restart(sets, sampler);
 }
 
-/* What is left of an interval that began with a sample at TIME. The thread may not have run since, but has not used another
+/* What is left of INTERVAL, which began with a sample at TIME. The thread may not have run since, but has not used another
  * PERIOD. */
-static double draw_rest(struct perf_sets *sets, uint64_t time, uint64_t period)
+static double rest_of(double interval, uint64_t time, uint64_t period)
 {
-    double interval = draw(sets), gone = fmin((double)(clock_now() - time), (double)period);
+    double gone = fmin((double)(clock_now() - time), (double)period);
     return interval - fmod(gone, interval);
+}
+
+/* The interval that follows a sample in a period of INTERVAL. */
+static double next_interval(struct perf_sets *sets, uint64_t interval)
+{
+    return interval > 0 ? (double)interval : draw(sets);
 }
 
 static void close_set(struct perf_sets *sets, struct perf_set *set)
@@ -192,14 +212,23 @@ static int open_one(struct perf_sets *sets, struct perf_sampler *sampler, size_t
                     bool on_exec)
 {
     sampler->born = true;
-    sampler->fd =
-        perf_open_sampler(sets->setup, tid, sets->setup->cpus[cpu], on_exec, sampler->period);
+    sampler->fd = perf_open_sampler(sets->setup, tid, sets->setup->cpus[cpu], on_exec,
+                                    sampler->period.length);
     if (sampler->fd < 0)
         return errno == ENODEV ? 0 : -1;
     if (sets->off)
         ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
-    sampler->armed = clock_now();
     return ioctl(sampler->fd, PERF_EVENT_IOC_SET_OUTPUT, sets->outputs[cpu]);
+}
+
+/* The old samplers of the owners of all sets that were opened since SINCE are closed: samples from now on are of the new
+ * ones. */
+static void replace_old(struct perf_sets *sets, uint64_t since)
+{
+    uint64_t now = clock_now();
+    for (struct perf_set *set = sets->list; set != NULL && set->opened >= since; set = set->chain)
+        for (size_t i = 0; i < sets->setup->cpu_count; i++)
+            set->samplers[i].period.armed = now;
 }
 
 /* Opens the samplers of SET, whose periods are known, for THREAD. Takes SET. Returns 0, or -1 with errno set. */
@@ -220,6 +249,7 @@ static int open_set(struct perf_sets *sets, struct perf_set *set, struct perf_th
     }
     set->opened = clock_now();
     perf_set_leave(sets, thread);
+    replace_old(sets, set->opened);
     set->owner = thread;
     thread->own = set;
     return 0;
@@ -231,7 +261,7 @@ static struct perf_set *new_set(struct perf_sets *sets)
     struct perf_set *set = mem_zalloc(1, sizeof *set + count * sizeof set->samplers[0]);
     for (size_t i = 0; i < count; i++) {
         set->samplers[i].fd = -1;
-        set_period(sets, &set->samplers[i], draw_first(sets), true);
+        set_first(sets, &set->samplers[i]);
     }
     return set;
 }
@@ -268,9 +298,12 @@ void perf_set_open_late(struct perf_sets *sets, struct perf_thread *thread)
  * creator has outlasted is a long one, and the next one after a sample is never short. */
 static void sow(struct perf_sets *sets, struct perf_sampler *sampler)
 {
-    arm(sets, sampler, draw_first(sets), true);
+    if (sampler->fd < 0)
+        return;
+    set_first(sets, sampler);
+    restart(sets, sampler);
     sampler->seed = true;
-    sampler->sown = sampler->armed;
+    sampler->sown = sampler->period.armed;
 }
 
 void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
@@ -288,40 +321,51 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
             sow(sets, &set->samplers[i]);
 }
 
-/* Opens samplers for THREAD, which has a sample from CPU at TIME and has inherited its samplers. */
-static int open_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
-                        uint64_t time)
+/* Opens samplers for THREAD, which has inherited its samplers. If these have a sample, what is left of the interval continues;
+ * opening takes a while, in which it usually runs. */
+static int open_heir(struct perf_sets *sets, struct perf_thread *thread)
 {
+    if (thread->seen == 0)
+        return perf_set_open(sets, thread, false);
+    uint64_t begin = clock_now();
     struct perf_set *set = new_set(sets);
-    set_period(sets, &set->samplers[cpu], draw_rest(sets, time, thread->former), true);
-    return open_set(sets, set, thread, false);
+    double gone = fmin((double)(begin - thread->seen), (double)thread->former) + sets->opening;
+    set_period(sets, &set->samplers[thread->seen_on],
+               (double)thread->due - (double)thread->since - gone, (double)thread->interval, true);
+    int result = open_set(sets, set, thread, false);
+    sets->opening += ((double)(clock_now() - begin) - sets->opening) / 16;
+    return result;
 }
 
-/* Opens samplers for the owner of OLD again: a period for the next child remains. */
-static int open_again(struct perf_sets *sets, const struct perf_set *old)
+/* Opens samplers for the owner of OLD again. A child was sampled on CPU, which says nothing about the owner: it may be drawn
+ * again, for the next child as well. */
+static int open_again(struct perf_sets *sets, const struct perf_set *old, size_t cpu)
 {
     struct perf_set *set = new_set(sets);
+    const struct perf_sampler *last = &old->samplers[cpu];
+    old->owner->former = last->period.length;
+    old->owner->interval = last->period.interval;
+    old->owner->since = last->since;
+    old->owner->due = last->due;
     for (size_t i = 0; i < sets->setup->cpu_count; i++)
         if (old->samplers[i].seed) {
-            set->samplers[i] = old->samplers[i];
-            set->samplers[i].fd = -1;
+            set->samplers[i].seed = true;
+            set->samplers[i].sown = old->samplers[i].sown;
         }
     return open_set(sets, set, old->owner, false);
 }
 
-/* Opens samplers for all threads that use SET, and closes it: an inherited event ends only with its original. THREAD is
- * one of them and has a sample from CPU at TIME. A thread whose samplers cannot be opened has ended, or has more privileges
- * than this process. */
-static void adopt(struct perf_sets *sets, struct perf_set *set, const struct perf_thread *thread,
-                  size_t cpu, uint64_t time)
+/* Opens samplers for all threads that use SET, and closes it: an inherited event ends only with its original. A thread whose
+ * samplers cannot be opened has ended, or has more privileges than this process. */
+static void adopt(struct perf_sets *sets, struct perf_set *set)
 {
     struct perf_thread *heir;
+    size_t cpu = set->fired_on;
     bool owned = set->owner != NULL;
+    set->fired = false;
     while (!sets->full && (heir = set->heirs) != NULL) {
         bool last = heir->heir_next == NULL && !owned; /* SET is closed with it */
-        int result =
-            heir == thread ? open_sampled(sets, heir, cpu, time) : perf_set_open(sets, heir, false);
-        if (result != 0) {
+        if (open_heir(sets, heir) != 0) {
             sets->full = used_up(errno);
             if (sets->full)
                 return;
@@ -330,19 +374,67 @@ static void adopt(struct perf_sets *sets, struct perf_set *set, const struct per
         if (last)
             return;
     }
-    if (owned && !sets->full && open_again(sets, set) != 0)
+    if (owned && !sets->full && open_again(sets, set, cpu) != 0)
         sets->full = used_up(errno);
+}
+
+void perf_sets_adopt(struct perf_sets *sets)
+{
+    while (sets->fired) {
+        struct perf_set *set = sets->list;
+        while (set != NULL && !set->fired)
+            set = set->chain;
+        sets->fired = set != NULL;
+        if (set == NULL)
+            break;
+        uint64_t begin = clock_now();
+        adopt(sets, set);
+        replace_old(sets, begin);
+    }
+}
+
+static bool is_shared(const struct perf_set *set)
+{
+    return set->heirs != NULL && set->heirs->heir_next != NULL;
+}
+
+bool perf_sets_share(const struct perf_sets *sets)
+{
+    const struct perf_set *set = sets->batch || !sets->random || sets->full ? NULL : sets->list;
+    while (set != NULL && !is_shared(set))
+        set = set->chain;
+    return set != NULL;
+}
+
+void perf_sets_part(struct perf_sets *sets, uint64_t born)
+{
+    if (!perf_sets_share(sets))
+        return;
+    for (struct perf_set *set = sets->list; set != NULL; set = set->chain)
+        for (const struct perf_thread *heir = set->heirs;
+             is_shared(set) && heir != NULL && !set->fired; heir = heir->heir_next)
+            set->fired = heir->born < born;
+    sets->fired = true;
+    perf_sets_adopt(sets);
+}
+
+/* How much CPU time the next sample of SAMPLER needs to count, while it keeps its period [ns]. */
+static double draw_due(struct perf_sets *sets, const struct perf_sampler *sampler)
+{
+    if (sampler->period.interval > 0)
+        return (double)sampler->period.interval;
+    return draw(sets) * (sampler->seed ? dense : 1);
 }
 
 /* A sample of SAMPLER: does it count? Each stands for one period of CPU time. */
 static bool is_due(struct perf_sets *sets, struct perf_sampler *sampler)
 {
-    sampler->since += sampler->period;
-    sampler->used += sampler->period;
+    sampler->since += sampler->period.length;
+    sampler->used += sampler->period.length;
     if (sampler->since < sampler->due)
         return false;
     sampler->since -= sampler->due;
-    sampler->due = (uint64_t)draw(sets);
+    sampler->due = (uint64_t)draw_due(sets, sampler);
     if (sampler->since > sampler->due) /* one sample cannot count twice */
         sampler->since = sampler->due;
     return true;
@@ -371,22 +463,27 @@ static void renew(struct perf_sets *sets, const struct perf_thread *thread,
 {
     uint64_t now = clock_now();
     bool late = (double)(now - time) > soon * sets->mean;
-    double age = (double)(now - sampler->armed), length = batch_length(sets);
-    if (age < length || now - sampler->tried < retry || (late && age < overdue * length))
+    double age = (double)(now - sampler->period.armed), length = batch_length(sets);
+    if (age < (double)sampler->length || now - sampler->tried < retry ||
+        (late && age < overdue * length))
         return;
     sampler->tried = now;
     if (counts_now(sampler) ||
         (!late && process_thread_runs((pid_t)thread->pid, (pid_t)thread->tid)))
-        arm(sets, sampler, draw_batch(sets), false);
+        arm(sets, sampler, draw_batch(sets), 0, false);
 }
 
-/* The first batch begins right after a sample. Until then, a late one is followed by what is left of its interval. */
+/* The first batch begins right after a sample, and continues as if it had begun before the thread, at any moment. Until then,
+ * a late sample is followed by what is left of its interval. */
 static void begin_batch(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
 {
-    if ((double)(clock_now() - time) <= fmax(soon * sets->mean, soonest))
-        arm(sets, sampler, draw_batch(sets), false);
-    else if (counts_now(sampler))
-        arm(sets, sampler, draw_rest(sets, time, sampler->period), true);
+    double interval = next_interval(sets, sampler->period.interval);
+    if ((double)(clock_now() - time) <= fmax(soon * sets->mean, soonest)) {
+        arm(sets, sampler, interval, 0, false);
+        sampler->length = (uint64_t)((double)sampler->length * uniform(sets));
+    } else if (counts_now(sampler)) {
+        arm(sets, sampler, rest_of(interval, time, sampler->period.length), interval, true);
+    }
 }
 
 static bool sampled(struct perf_sets *sets, struct perf_thread *thread,
@@ -400,21 +497,26 @@ static bool sampled(struct perf_sets *sets, struct perf_thread *thread,
         return false;
     if (sampler->seed && (double)sampler->used < seed_life * sets->mean)
         return true;
-    thread->former = sampler->period;
+    thread->former = sampler->period.length;
+    thread->interval = sampler->period.interval;
     thread->since = 0;
-    thread->due = (uint64_t)draw(sets);
+    thread->due = (uint64_t)next_interval(sets, thread->interval);
     if (sets->batch)
         begin_batch(sets, sampler, time);
     else
-        arm(sets, sampler, draw_rest(sets, time, sampler->period), false);
+        arm(sets, sampler, rest_of(draw(sets), time, sampler->period.length), 0, false);
     return true;
 }
 
-/* The period of the samples that THREAD inherited on CPU. It may have been replaced since. */
-static uint64_t inherited(const struct perf_thread *thread, size_t cpu)
+/* The period of the samples that THREAD inherited on CPU. It may have been replaced several times since. */
+static const struct perf_period *inherited(const struct perf_thread *thread, size_t cpu)
 {
     const struct perf_sampler *from = &thread->from->samplers[cpu];
-    return thread->born >= from->armed ? from->period : from->before;
+    const struct perf_period *period = &from->period;
+    for (size_t i = 0; i < PERF_PAST && thread->born < period->armed && from->past[i].length > 0;
+         i++)
+        period = &from->past[i];
+    return period;
 }
 
 /* A sample before the samplers of THREAD were armed: does it count? */
@@ -424,8 +526,21 @@ static bool is_overdue(struct perf_sets *sets, struct perf_thread *thread)
     if (thread->last != 0 && thread->since < thread->due)
         return false;
     thread->since = 0;
-    thread->due = (uint64_t)draw(sets);
+    thread->due = (uint64_t)next_interval(sets, thread->interval);
     return true;
+}
+
+/* A sample of the samplers that THREAD inherited: they are replaced when all samples have been read. */
+static void inherited_sample(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
+                             uint64_t time)
+{
+    const struct perf_period *period = inherited(thread, cpu);
+    thread->former = period->length;
+    thread->interval = period->interval;
+    thread->seen = time;
+    thread->seen_on = cpu;
+    thread->from->fired = sets->fired = !sets->full;
+    thread->from->fired_on = cpu;
 }
 
 bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu, uint64_t time)
@@ -433,13 +548,11 @@ bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t
     struct perf_sampler *sampler = thread->own != NULL ? &thread->own->samplers[cpu] : NULL;
     bool counts = true;
     if (sets->random && sampler == NULL && thread->from != NULL)
-        thread->former = inherited(thread, cpu);
-    if (sets->random && sampler != NULL && (time >= sampler->armed || !sampler->born))
+        inherited_sample(sets, thread, cpu, time);
+    if (sets->random && sampler != NULL && (time >= sampler->period.armed || !sampler->born))
         counts = sampled(sets, thread, sampler, time);
     else if (sets->random)
         counts = is_overdue(sets, thread);
-    if (sets->random && sampler == NULL && thread->from != NULL && !sets->full)
-        adopt(sets, thread->from, thread, cpu, time);
     if (counts)
         thread->last = time;
     return counts;

@@ -19,10 +19,17 @@
  * waits, for an event or for a CPU, would begin with what it does next, which would be missed.
  *
  * The first sample of a thread comes after what is left of such an interval at a random moment, so that all of a short
- * thread is sampled at the same rate. A new thread inherits the period of its creator, from its beginning; but a period that the
- * creator has not yet used up is long, and one that was drawn after a sample is not short: what the thread does first
- * would be missed. Therefore each new thread makes this process draw the period for the next one (a seed), and until it has
- * created none for long, samples of the creator do not change it. They come too often then, and one counts for each interval.
+ * thread is sampled at the same rate. At high rates, the interval that this is a part of follows, too: equal intervals are
+ * sampled at the same rate from any moment on only if they stay equal. A new thread inherits the period of its creator, from
+ * its beginning; but a period that the creator has not yet used up is long, and one that was drawn after a sample is not short:
+ * what the thread does first would be missed. Therefore each new thread makes this process draw the period for the next one (a
+ * seed), and until it has created none for long, samples of the creator do not change it. They come too often then, and one
+ * counts for each interval.
+ *
+ * Threads that were created together inherit the same period. The first sample of one closes the samplers of all, so each
+ * other one would miss its own: at low rates, where it may be the only one, they get samplers of their own 1 ms after their
+ * creation, with other periods. A sample of old samplers is not one of those that replace them: what these count begins when the
+ * old ones are closed.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_SETS_H
@@ -35,7 +42,13 @@
 #include "record/engines/perf_open.h"
 #include "record/engines/perf_threads.h"
 
-enum { PERF_EACH = 250, PERF_BATCH = 8 };
+enum { PERF_EACH = 250, PERF_BATCH = 8, PERF_PAST = 4 };
+
+/* A period, and the interval from one sample that counts to the next; 0: each is drawn for itself. */
+struct perf_period {
+    uint64_t armed;            /* when it began [CLOCK_MONOTONIC] */
+    uint64_t length, interval; /* [ns] */
+};
 
 /* The samplers of one thread, one for each CPU, and the threads that inherited them. */
 struct perf_set {
@@ -44,18 +57,21 @@ struct perf_set {
     struct perf_thread *heirs;
     int mark;        /* file descriptor, see perf_open_mark */
     uint64_t opened; /* when all samplers were open [CLOCK_MONOTONIC] */
+    bool fired;      /* an heir has a sample from ... */
+    size_t fired_on; /* ... this CPU */
     struct perf_sampler {
-        int fd;                  /* -1: none */
-        bool birth, born;        /* its period, the previous one: differs from the interval */
-        bool seed;               /* its period was drawn for the next child */
-        uint64_t sown;           /* when one was [CLOCK_MONOTONIC] */
-        uint64_t armed;          /* when its period began [CLOCK_MONOTONIC] */
-        uint64_t tried;          /* when a new one was last considered [CLOCK_MONOTONIC] */
-        uint64_t period, before; /* this one and the previous one [ns] */
-        uint64_t since;          /* CPU time of samples since the last one that counted [ns] ... */
-        uint64_t due;            /* ... and how much the next one that counts needs */
-        uint64_t used;           /* CPU time of samples since it was armed [ns] */
-    } samplers[];                /* by number of the CPU in the setup */
+        int fd;                    /* -1: none */
+        bool birth, born;          /* its period, the previous one: differs from the interval */
+        bool seed;                 /* its period was drawn for the next child */
+        uint64_t sown;             /* when one was [CLOCK_MONOTONIC] */
+        struct perf_period period; /* this one ... */
+        struct perf_period past[PERF_PAST]; /* ... and those before, the latest first */
+        uint64_t tried;  /* when a new one was last considered [CLOCK_MONOTONIC] */
+        uint64_t length; /* how long it is used for a batch [ns] */
+        uint64_t since;  /* CPU time of samples since the last one that counted [ns] ... */
+        uint64_t due;    /* ... and how much the next one that counts needs */
+        uint64_t used;   /* CPU time of samples since it was armed [ns] */
+    } samplers[];        /* by number of the CPU in the setup */
 };
 
 struct perf_sets {
@@ -68,6 +84,8 @@ struct perf_sets {
     bool random, batch, prompt;
     bool full;      /* out of file descriptors */
     bool off;       /* all samplers pause */
+    bool fired;     /* those of some set */
+    double opening; /* how long it takes to open samplers [ns] */
     uint64_t state; /* of the random numbers */
 };
 
@@ -94,10 +112,19 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
 /* Opens samplers for THREAD, which has inherited none, if that is possible. */
 void perf_set_open_late(struct perf_sets *sets, struct perf_thread *thread);
 
-/* A sample of THREAD came from CPU at TIME. Draws the next period, and opens samplers for the thread if it has only
- * inherited ones. Returns whether the sample counts. */
+/* A sample of THREAD came from CPU at TIME. Draws the next period, unless the thread has only inherited samplers. Returns
+ * whether the sample counts. */
 bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
                       uint64_t time);
+
+/* Opens samplers for threads that have samples but have only inherited their samplers. */
+void perf_sets_adopt(struct perf_sets *sets);
+
+/* At low rates: do several threads have the same inherited samplers? */
+bool perf_sets_share(const struct perf_sets *sets);
+/* Opens samplers for such threads, if one of them was created before BORN [CLOCK_MONOTONIC]: those created together would be
+ * sampled together, and the samples of all but the first would be lost when it gets its own. */
+void perf_sets_part(struct perf_sets *sets, uint64_t born);
 
 /* THREAD has ended, or no longer needs its samplers (another thread called exec and replaced it). */
 void perf_set_leave(struct perf_sets *sets, struct perf_thread *thread);

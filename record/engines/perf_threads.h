@@ -36,12 +36,15 @@ struct perf_thread {
     bool final;      /* its CPU time was read at the end of the run */
     uint64_t base;   /* CPU time before it was attached to, or was the leader [ns] */
     uint64_t before; /* what its counters had then [ns] */
-    struct process_run run; /* when its switches were last counted */
-    uint64_t nominal;       /* the sum of the intervals of its samples [ns] */
-    uint64_t born, check;   /* when it was created, and when to check that it is sampled */
-    uint64_t last, pc;      /* of its last sample, 0: none */
-    uint64_t
-        former; /* period of samples before its samplers were armed: inherited, or the last [ns] */
+    struct process_run run;    /* when its switches were last counted */
+    uint64_t nominal;          /* the sum of the intervals of its samples [ns] */
+    uint64_t born, check;      /* when it was created, and when to check that it is sampled */
+    uint64_t known;            /* when its creation was delivered [CLOCK_MONOTONIC] */
+    uint64_t last, pc;         /* of its last sample, 0: none */
+    uint64_t former, interval; /* of samples before its samplers were armed: inherited, or the last;
+                                  as in struct perf_period [ns] */
+    uint64_t seen;             /* time of the last sample that it inherited, 0: none ... */
+    size_t seen_on;            /* ... and its CPU */
     uint64_t since,
         due; /* the CPU time of these since one counted, and when the next one does [ns] */
     char comm[PERF_COMM];
