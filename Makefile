@@ -55,6 +55,8 @@ LINKHARD := -static -Wl,--gc-sections
 endif
 LIBS := -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -lmd -ljansson -lseccomp -lZydis -liberty -lm -lpthread -ldl
 Q := $(if $(V),,@)
+# Of a make that this one starts: all CPUs, unless the user says how many.
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 SAY = $(if $(V),@:,@echo "  $(1)")
 
 # A file with a main is a tool; every other .c file goes into the library of its floor.
@@ -190,14 +192,14 @@ help: ## list the targets
 	@sed -nE 's/^([a-z][a-z_.-]*):[^#=]*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-22s %s\n' "$$name" "$$text"; done
 
 debug: ## build with -O0 -g3 into build/debug, for a debugger
-	@$(MAKE) --no-print-directory DEBUG=1 all
+	@$(MAKE) --no-print-directory $(JOBS) DEBUG=1 all
 
 check: ## install missing packages, build, run all tests; TEST=NAME: only tests with NAME in their name
 	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_CHECK)
-	@$(MAKE) --no-print-directory check-only
+	@$(MAKE) --no-print-directory $(JOBS) check-only
 
 check-only: all $(UNIT) $(DRIVER) ## as check, without looking for packages
-	$(if $(ASAN)$(DEBUG)$(filter-out fuzz%,$(TEST)),,@$(MAKE) --no-print-directory CC=clang-14 FUZZ=fuzz fuzzers)
+	$(if $(ASAN)$(DEBUG)$(filter-out fuzz%,$(TEST)),,@$(MAKE) --no-print-directory $(JOBS) CC=clang-14 FUZZ=fuzz fuzzers)
 	BUILD=$(BUILD) tests/run -j 2 $(if $(ASAN),--built) $(if $(TEST),-k '$(TEST)')
 
 fuzz: all ## fuzz every parser for 10^8 executions or FUZZ_SECONDS (default 7200) each; TARGET="raw ...": only these
@@ -220,7 +222,7 @@ bench-truth: all ## measure how far attributed energy is from the truth, in simu
 
 demo: ## install missing packages, build, record and plot a bundled program
 	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN)
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(JOBS) all
 	@BUILD=$(BUILD) sh samples/demo
 
 pictures: all ## draw the pictures of the README
