@@ -347,8 +347,7 @@ void attribution_look(struct attribution *a, const struct pbin_samples *samples,
 void attribution_end(struct attribution *a, const struct pbin_definitions *all)
 {
     weigher_finish(&a->weigher);
-    while (selects_by_time(a) ? attribute_selected(a, all) : attribute_window(a, all, NULL))
-        ;
+    attribute_all(a, all);
     if (a->fit != NULL)
         fit_end(a->fit);
     rowset_fold(a->rows);

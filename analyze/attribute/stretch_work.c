@@ -42,6 +42,12 @@ void share_work_reserve(struct share_work *work, size_t count)
     work->capacity = count;
 }
 
+double share_work_first_most(const struct share_work *work)
+{
+    const struct stretch *s = &work->stretch;
+    return s->ns[0] > 0 || s->count == 1 ? s->ns[0] : s->ns[1];
+}
+
 /* In lanes, of which each waits for itself only; sums in this order are the same on every machine. */
 VECTORS
 static double sum_of(const double *values, size_t count)

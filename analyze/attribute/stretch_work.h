@@ -43,6 +43,10 @@ void share_work_settle(struct share_work *work, const uint64_t *threads,
 /* 1 + the index of the settled thread sample that gets the remainder from rounding: the last with energy. 0: none has any. */
 size_t share_work_find_last(const struct share_work *work, size_t thread_samples);
 
+/* The CPU time [ns] that counts, at most, of each thread sample of a profile's first sample, whose CPU times may include
+ * time before its interval. The intervals must be set. */
+double share_work_first_most(const struct share_work *work);
+
 /* Makes room for COUNT thread samples. */
 void share_work_reserve(struct share_work *work, size_t count);
 

@@ -183,7 +183,7 @@ static struct late_samples late_samples(const struct weigher *w)
 }
 
 /* Of the samples that are left, beginning with the first. */
-static size_t window_size(const struct weigher *w)
+size_t weigher_window(const struct weigher *w)
 {
     size_t left = w->in.count - w->next;
     if (w->limit > 0)
@@ -200,7 +200,7 @@ static size_t window_size(const struct weigher *w)
 
 bool weigher_ready(struct weigher *w)
 {
-    while (window_size(w) == 0) {
+    while (weigher_window(w) == 0) {
         bool left = w->next < w->in.count;
         if (left && (w->rest.count > 0 || w->in.interval_ns != w->held[0])) {
             hold(w, count_needed(w));
@@ -508,7 +508,7 @@ static struct weighed *begin_window(struct weigher *w)
 {
     struct weighed *v = &w->window;
     const struct pbin_samples *in = &w->in;
-    v->count = window_size(w);
+    v->count = weigher_window(w);
     v->threads = in->threads + w->next;
     v->thread_samples = count_threads(v->threads, v->count);
     make_room(w, v->count, v->thread_samples);
@@ -553,7 +553,7 @@ bool weigher_look(struct weigher *w, struct pbin_samples *next)
     if (!weigher_ready(w))
         return false;
     *next = weigher_left(w);
-    next->count = window_size(w);
+    next->count = weigher_window(w);
     next->thread_sample_count = count_threads(next->threads, next->count);
     return true;
 }

@@ -137,6 +137,9 @@ void weigher_begin_at(struct weigher *weigher, uint64_t number);
 /* Prepares the added samples for the next window. Returns false if more samples must be added first, or at the end. */
 bool weigher_ready(struct weigher *weigher);
 
+/* How many samples the next window has; 0 if more must be added or prepared first. */
+size_t weigher_window(const struct weigher *weigher);
+
 /* The samples that have been added and not yet weighed, borrowed until the next call on the weigher. */
 struct pbin_samples weigher_left(const struct weigher *weigher);
 

@@ -277,6 +277,17 @@ static bool are_same(const struct weigher *w, size_t count)
     return have_same(in, in->thread + w->next_thread, n, count);
 }
 
+/* Limits the N CPU times of a profile's first sample. Returns their sum. */
+static double limit_first(struct share_work *work, size_t n)
+{
+    double most = share_work_first_most(work), sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        work->cpu_ns[k] = work->cpu_ns[k] < most ? work->cpu_ns[k] : most;
+        sum += work->cpu_ns[k];
+    }
+    return sum;
+}
+
 /* The CPU time of each interval. */
 static void use_times(const struct weigher *w, size_t thread_samples)
 {
@@ -288,21 +299,25 @@ static void use_times(const struct weigher *w, size_t thread_samples)
     share_work_reserve(work, thread_samples);
     if (work->packed.varied) {
         small_to_doubles(cpu_ns, thread_samples, work->cpu_ns);
+        if (w->number == 0)
+            limit_first(work, n);
         s->in_turn = w->meta->cpus == 1 || share_work_in_turn(work, thread, thread_samples);
         share_work_find_uses(work, in->threads + w->next, thread);
     } else {
         s->in_turn = w->meta->cpus == 1 || n == 1 || !run_at_once(cpu_ns, n, s->count);
         convert_cpu(cpu_ns, n, s->count, work->cpu_ns, s->cpu_ns);
+        if (w->number == 0)
+            s->cpu_ns[0] = limit_first(work, n);
     }
 }
 
-/* The next stretch, if there is a whole one whose numbers are small. Returns its number of thread samples, or SIZE_MAX. */
+/* The next stretch, if its numbers are small. Returns its number of thread samples, or SIZE_MAX. */
 static size_t take_stretch(struct weigher *w)
 {
     const struct pbin_samples *in = &w->in;
     struct stretch *s = &w->share->stretch;
-    size_t count = w->options.model->window(w, in, w->next);
-    if (count < 2 || w->number == 0)
+    size_t count = weigher_window(w);
+    if (count < 2)
         return SIZE_MAX;
     size_t thread_samples = count_threads(w, count);
     if (thread_samples == SIZE_MAX ||
@@ -312,6 +327,8 @@ static size_t take_stretch(struct weigher *w)
     if (!fill(w, count, s))
         return SIZE_MAX;
     s->count = count;
+    if (w->number == 0 && !(share_work_first_most(w->share) > 0))
+        return SIZE_MAX;
     w->share->packed.varied = !are_same(w, count);
     use_times(w, thread_samples);
     return thread_samples;

@@ -17,8 +17,7 @@ static size_t up_to_step(const struct weigher *w, const struct pbin_samples *sam
     return count == size ? size : 0;
 }
 
-/* The CPU time of thread samples. Those of the first sample of a profile may include CPU time before its interval,
- * which does not count. Without CPU times each thread ran, within the number of CPUs. */
+/* The CPU time of thread samples. Without CPU times each thread ran, within the number of CPUs. */
 static void take_cpu_times(const struct weigher *w, const struct weighed *v, double *cpu_ns)
 {
     struct stretch *s = &w->share->stretch;
@@ -27,7 +26,7 @@ static void take_cpu_times(const struct weigher *w, const struct weighed *v, dou
         double n = (double)v->threads[i], most = INFINITY;
         double each = n > cpus ? s->ns[i] * cpus / n : s->ns[i];
         if (w->number + i == 0)
-            most = s->ns[0] > 0 || s->count == 1 ? s->ns[0] : s->ns[1];
+            most = share_work_first_most(w->share);
         for (size_t end = k + v->threads[i]; k < end; k++)
             cpu_ns[k] = w->meta->cpu_time ? fmin((double)v->cpu_ns[k], most) : each;
     }
