@@ -274,6 +274,10 @@ static bool attribute_selected(struct attribution *a, const struct pbin_definiti
             attribute_packed(a, all, SIZE_MAX);
         return true;
     }
+    if (count == size)
+        return attribute_window(a, all, NULL);
+    if (w->share != NULL)
+        weigher_find_others(w, &next);
     for (size_t begin = 0, end = 0; begin < size; begin = end) {
         while (end < size && selected[end] == selected[begin])
             end++;

@@ -330,14 +330,90 @@ static void find_idle_powers(const double *restrict ns, const double *restrict c
     }
 }
 
-/* Other programs used OTHERS CPUs in all windows: they get their share of the price of CPU time and of idle power.
- * OTHER becomes their power in each [J/ns]. */
-static void share_with_others(const double *ns, const double *cpu_ns, size_t count, double others,
-                              double *price, double *idle_power, double *other)
+/* Are the CPUs in use counted over several windows? With threads in turn, and without other programs, each window has one. */
+static inline bool takes_blocks(const struct stretch *s)
 {
+    return s->sighted && (s->others > 0 || !s->in_turn);
+}
+
+/* Is CPU time cheaper where several programs or threads use CPUs? */
+static inline bool shares(const struct stretch *s)
+{
+    return s->others > 0 || takes_blocks(s);
+}
+
+/* Windows in a row. */
+struct block {
+    double ns, cpu_ns, energy, cost; /* [ns] [J]; COST: of CPU_NS by the power of its windows */
+};
+
+/* Takes windows from FIRST on until they have LEAST_NS. Returns the window after them. */
+static size_t take_block(const struct stretch *s, const double *ns, const double *cpu_ns,
+                         const double *energy, size_t first, size_t count, double least_ns,
+                         struct block *b)
+{
+    size_t n = first;
+    *b = (struct block){0};
+    do {
+        double used = ns[n] > 0 ? cpu_ns[n] : 0;
+        b->ns += ns[n];
+        b->cpu_ns += used;
+        b->energy += energy[n];
+        b->cost += s->power[n] * used;
+    } while (++n < count && b->ns < least_ns);
+    return n;
+}
+
+/* CPU time costs the power of its own window, divided by the CPUs in use; the rest is that of other programs and idle. */
+static void share_block(struct stretch *s, const struct block *b, const double *ns, size_t first,
+                        size_t end, double *idle_power, double *other)
+{
+    double others = stretch_others(s, b->ns, b->cpu_ns), used = b->cpu_ns + others;
+    double spare = b->ns - used > NOTHING * b->ns ? b->ns - used : 0, apart = others + spare;
+    double price = b->ns > 0 ? b->ns / fmax(b->ns, used) : 0, cost = price * b->cost;
+    if (cost > 0 && b->energy > 0 && (cost > b->energy || !(apart > 0)))
+        price *= b->energy / cost;
+    double rest = apart > 0 ? (b->energy - price * b->cost) / apart / b->ns : 0;
+    for (size_t n = first; n < end; n++) {
+        s->price[n] = s->power[n] * price;
+        other[n] = ns[n] > 0 ? rest * others : 0;
+        idle_power[n] = ns[n] > 0 ? rest * spare : 0;
+    }
+    s->any_idle |= spare > 0;
+}
+
+/* The same if CPU times are sightings, of which single windows have too many or too few: so many windows are taken together
+ * that they show the CPUs in use. */
+static void share_blocks(struct stretch *s, const double *ns, const double *cpu_ns,
+                         const double *energy, size_t count, double *idle_power, double *other)
+{
+    double time = 0;
+    for (size_t n = 0; n < count; n++)
+        time += ns[n];
+    s->any_idle = false;
+    s->rest = 0;
+    for (size_t first = 0, end = 0; first < count; first = end) {
+        struct block b;
+        end = take_block(s, ns, cpu_ns, energy, first, count,
+                         STRETCH_SIGHTINGS * time / (double)s->count, &b);
+        share_block(s, &b, ns, first, end, idle_power, other);
+    }
+}
+
+/* Other programs get their share of the price of CPU time and of idle power. OTHER becomes their power in each of COUNT
+ * windows [J/ns]. */
+static void share_with_others(struct stretch *s, const double *ns, const double *cpu_ns,
+                              const double *energy, size_t count, double *idle_power, double *other)
+{
+    double *price = s->price;
+    if (takes_blocks(s)) {
+        share_blocks(s, ns, cpu_ns, energy, count, idle_power, other);
+        return;
+    }
     for (size_t n = 0; n < count; n++) {
-        double own = cpu_ns[n] > ns[n] ? cpu_ns[n] : ns[n], used = cpu_ns[n] + others * ns[n];
-        double spare = ns[n] - cpu_ns[n], left = spare - others * ns[n];
+        double others = stretch_others(s, ns[n], cpu_ns[n]);
+        double own = cpu_ns[n] > ns[n] ? cpu_ns[n] : ns[n], used = cpu_ns[n] + others;
+        double spare = ns[n] - cpu_ns[n], left = spare - others;
         other[n] = 0;
         if (!(ns[n] > 0))
             continue;
@@ -393,8 +469,8 @@ static void price_intervals(struct stretch *s, double idle)
     double idle_power[STRETCH_WINDOWS], other[STRETCH_WINDOWS];
     const struct stretch_windows *w = &s->windows;
     find_idle_powers(w->ns, w->cpu_ns, s->power, w->count, idle, idle_power);
-    if (s->others > 0) {
-        share_with_others(w->ns, w->cpu_ns, w->count, s->others, s->price, idle_power, other);
+    if (shares(s)) {
+        share_with_others(s, w->ns, w->cpu_ns, w->energy, w->count, idle_power, other);
         spread_power(s, other, s->other);
     }
     spread_windows(s, s->price, s->prices[0], s->prices[1]);
@@ -413,7 +489,7 @@ static void share_intervals(struct stretch *s, double idle)
 {
     double idle_power[STRETCH];
     find_idle_powers(s->ns, s->cpu_ns, s->power, s->count, idle, idle_power);
-    share_with_others(s->ns, s->cpu_ns, s->count, s->others, s->price, idle_power, s->other);
+    share_with_others(s, s->ns, s->cpu_ns, s->energy, s->count, idle_power, s->other);
     for (size_t i = 0; i < s->count; i++) {
         s->other[i] *= s->ns[i];
         s->idle[i] = idle_power[i] * s->ns[i];
@@ -451,14 +527,14 @@ void stretch_settle(struct stretch *s)
     double moved = b.spare * chance, paid = b.over > moved ? moved / b.over : b.over > 0;
     s->rest = moved - paid * b.over;
     s->rest = s->rest > NOTHING * moved ? s->rest : 0;
-    if (s->in_turn && (dilutes || windows || s->others > 0))
+    if (s->in_turn && (dilutes || windows || shares(s)))
         set_prices(ns, cpu_ns, energy, s->power, count, paid, s->price);
     s->first = s->second = s->before = s->after =
-        dilutes || windows || s->others > 0 ? s->price : s->power;
+        dilutes || windows || shares(s) ? s->price : s->power;
     s->any_idle = b.spare_ns > 0 && chance < 1;
     if (windows)
         price_intervals(s, 1 - chance);
-    else if (s->others > 0)
+    else if (shares(s))
         share_intervals(s, 1 - chance);
     else if (s->any_idle)
         set_idle(s->ns, s->cpu_ns, s->power, count, 1 - chance, s->idle);

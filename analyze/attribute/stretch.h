@@ -10,8 +10,9 @@
  *
  *   window          from one update of the sensor to the next: E_w, d_w, and the CPU time c_w in it
  *   its threads get E_w * min(1, c_w / d_w), by CPU time; the rest is idle energy
- *   other programs, if they are known to have used o CPUs, share in it: threads get E_w * c_w / max(d_w, c_w + o d_w), other
- *                   programs E_w * o d_w / max(d_w, c_w + o d_w)
+ *   other programs, if they are known to have used the CPU time o_w, share in it: threads get E_w * c_w / max(d_w, c_w + o_w),
+ *                   other programs E_w * o_w / max(d_w, c_w + o_w). They want the same number of CPUs in all windows, and get
+ *                   it as far as the threads leave so many of the machine's
  *
  * Windows are found from the powers of intervals:
  *   P P P P' P' P'       a sensor that is read more often than it is updated: one window each
@@ -33,6 +34,7 @@
 #include <stdint.h>
 
 enum { STRETCH = 1024 /* samples */, STRETCH_WINDOWS = 2 * STRETCH };
+#define STRETCH_SIGHTINGS  32   /* intervals in which sightings show how many CPUs were in use */
 #define STRETCH_SAME_POWER 1e-9 /* rounding: powers that differ by less are the same */
 
 /* Arrays by window. */
@@ -43,8 +45,12 @@ struct stretch_windows {
 
 struct stretch {
     size_t count;
-    double others; /* CPUs that other programs used, on average */
-    bool in_turn;  /* its threads never run at once: an excess of CPU time is chance */
+    double
+        others; /* CPUs that other programs would use in each window, if there were so many; 0: none */
+    double cpus; /* of the machine; INFINITY: unknown */
+    bool
+        sighted; /* CPU times are those of a longer time, divided by sightings: true only on average */
+    bool in_turn; /* its threads never run at once: an excess of CPU time is chance */
     /* inputs, for the interval that ends with each sample */
     double ns[STRETCH];     /* [ns] */
     double rate[STRETCH];   /* power [W]; NaN: none */
@@ -68,6 +74,13 @@ struct stretch {
         [STRETCH]; /* fraction of the interval before the update; if that is known and the windows differ */
     struct stretch_windows windows;
 };
+
+/* The CPU time of other programs in NS in which the threads used CPU_NS. */
+static inline double stretch_others(const struct stretch *s, double ns, double cpu_ns)
+{
+    double wanted = s->others * ns, room = s->cpus * ns - cpu_ns;
+    return wanted < room ? wanted : room > 0 ? room : 0;
+}
 
 /* Sets the results. */
 void stretch_settle(struct stretch *stretch);

@@ -62,17 +62,95 @@ static double sum_of(const double *values, size_t count)
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-void share_work_find_others(struct share_work *work, const double *busy_ns, size_t thread_samples)
+void share_work_find_sighted(struct share_work *work, const uint64_t *threads,
+                             const struct stretch_use *uses)
+{
+    const double noticeable = 0.05;
+    struct stretch *s = &work->stretch;
+    double until[STRETCH + 1] = {0}, over = 0, all = 0;
+    for (size_t i = 0, k = 0; i < s->count; i++) {
+        until[i + 1] = until[i] + s->ns[i];
+        for (size_t end = k + threads[i]; k < end; k++) {
+            double ns = until[i + 1] - until[i + 1 - (uses != NULL ? uses[k].reach : 1)];
+            all += work->cpu_ns[k];
+            over += fmax(0, work->cpu_ns[k] - ns);
+        }
+    }
+    s->sighted = over > noticeable * all;
+}
+
+/* Times in which the use of CPUs is known. */
+struct use_times {
+    size_t count;
+    double ns[STRETCH], cpu_ns[STRETCH]; /* CPU_NS: of the threads */
+};
+
+static void find_use_times(const struct stretch *s, double time_ns, struct use_times *t)
+{
+    double least = s->sighted ? STRETCH_SIGHTINGS * time_ns / (double)s->count : 0;
+    t->count = 0;
+    t->ns[0] = t->cpu_ns[0] = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        t->ns[t->count] += s->ns[i];
+        t->cpu_ns[t->count] += s->cpu_ns[i];
+        if (t->ns[t->count] >= least || i + 1 == s->count) {
+            t->count++;
+            if (t->count < s->count)
+                t->ns[t->count] = t->cpu_ns[t->count] = 0;
+        }
+    }
+}
+
+/* What other programs get if they want WANTED CPUs at all times [ns], and the time in which they get so many [ns]. */
+struct others_part {
+    double given, open;
+};
+
+/* In lanes, like sum_of. */
+VECTORS
+static struct others_part part_of_others(const struct use_times *t, double cpus, double wanted)
+{
+    double given[8] = {0}, open[8] = {0};
+    for (size_t i = 0; i < t->count; i++) {
+        double want = wanted * t->ns[i], room = cpus * t->ns[i] - t->cpu_ns[i];
+        given[i % 8] += want < room ? want : room > 0 ? room : 0;
+        open[i % 8] += want < room ? t->ns[i] : 0;
+    }
+    return (struct others_part){sum_of(given, 8), sum_of(open, 8)};
+}
+
+/* What they get rises ever more slowly with what they want: each step that follows the slope stays below the solution,
+ * and there are few different slopes. */
+static double wanted_by_others(const struct stretch *s, double others_ns, double time_ns)
+{
+    enum { MOST_STEPS = 40 };
+    struct use_times times;
+    double wanted = others_ns / time_ns;
+    find_use_times(s, time_ns, &times);
+    for (int step = 0; step < MOST_STEPS; step++) {
+        struct others_part part = part_of_others(&times, s->cpus, wanted);
+        double lack = others_ns - part.given;
+        if (lack <= 1e-9 * others_ns)
+            return wanted;
+        if (part.open <= 0)
+            return s->cpus; /* all that the threads leave */
+        wanted += lack / part.open;
+    }
+    return wanted;
+}
+
+void stretch_find_others(struct stretch *s, const double *busy_ns, double cpus)
 {
     const double least = 2e7;
-    struct stretch *s = &work->stretch;
     s->others = 0;
     if (busy_ns == NULL)
         return;
-    double time = sum_of(s->ns, s->count);
-    double others = sum_of(busy_ns, s->count) - sum_of(work->cpu_ns, thread_samples);
-    if (others > least && time > 0)
-        s->others = others / time;
+    double time = sum_of(s->ns, s->count), busy = sum_of(busy_ns, s->count);
+    double others = busy - sum_of(s->cpu_ns, s->count);
+    if (!(others > least && time > 0))
+        return;
+    s->cpus = fmax(cpus, busy / time);
+    s->others = wanted_by_others(s, others, time);
 }
 
 bool share_work_in_turn(const struct share_work *work, const uint64_t *thread, size_t count)

@@ -14,6 +14,7 @@
 #ifndef ANALYZE_ATTRIBUTE_WEIGH_H
 #define ANALYZE_ATTRIBUTE_WEIGH_H
 
+#include <math.h>
 #include <string.h>
 
 #include "analyze/attribute/quantity.h"
@@ -96,19 +97,20 @@ struct weigher {
     const struct pbin_meta *meta;
     const struct quantity *quantity;
     struct weigh_options options;
-    double even_seconds;    /* interval of a profile without times [s] */
-    exact even;             /* the same [2^-32 ns] */
-    exact longest;          /* max_gap [2^-32 ns] */
-    exact latency;          /* of one sample, subtracted from intervals [2^-32 ns] */
-    exact thread_latency;   /* the same, subtracted from the time of threads [2^-32 ns] */
-    exact lag;              /* of the sensor [2^-32 ns] */
-    double before;          /* the recorded value of the sample before the next; 0: none */
-    exact cpus;             /* if their number is unknown: the fewest that can have been used */
-    exact debt;             /* latency not yet subtracted from intervals */
-    exact at;               /* time of the last sample weighed, since the start [2^-32 ns] */
-    uint64_t number;        /* of the next sample, in the profile */
-    size_t limit;           /* size of the next window; 0: the model's */
-    struct pbin_samples in; /* what was added; weighed up to NEXT */
+    double even_seconds;        /* interval of a profile without times [s] */
+    exact even;                 /* the same [2^-32 ns] */
+    exact longest;              /* max_gap [2^-32 ns] */
+    exact latency;              /* of one sample, subtracted from intervals [2^-32 ns] */
+    exact thread_latency;       /* the same, subtracted from the time of threads [2^-32 ns] */
+    exact lag;                  /* of the sensor [2^-32 ns] */
+    double before;              /* the recorded value of the sample before the next; 0: none */
+    exact cpus;                 /* if their number is unknown: the fewest that can have been used */
+    exact debt;                 /* latency not yet subtracted from intervals */
+    exact at;                   /* time of the last sample weighed, since the start [2^-32 ns] */
+    uint64_t number;            /* of the next sample, in the profile */
+    size_t limit;               /* size of the next window; 0: the model's */
+    double others, others_cpus; /* of the model's window, if LIMIT cuts it */
+    struct pbin_samples in;     /* what was added; weighed up to NEXT */
     size_t next, next_thread;
     struct pbin_samples rest; /* what was added and is not yet in IN */
     void *held[7];            /* the columns of IN if the weigher owns them */
@@ -154,8 +156,12 @@ const struct weighed *weigher_next(struct weigher *weigher);
  * false if more samples are needed or at the end. */
 bool weigher_look(struct weigher *weigher, struct pbin_samples *next);
 
+/* Finds what other programs use in the window that weigher_look set NEXT to. Its parts are too short for the kernel's
+ * ticks. Only with energy_by_share. */
+void weigher_find_others(struct weigher *weigher, const struct pbin_samples *next);
+
 /* Divides the window that weigher_look found: the next window is its first COUNT samples; 0: as the energy model
- * divides the profile. */
+ * divides the profile. After weigher_find_others, if that applies. */
 void weigher_limit(struct weigher *weigher, size_t count);
 
 /* Skips the window that weigher_look found. */
@@ -176,6 +182,12 @@ static inline const double *weigher_busy(const struct weigher *w)
     bool seen = w->meta->cpu_time && !w->options.ignore_others &&
                 (w->meta->scope == NULL || strcmp(w->meta->scope, "gpu") != 0);
     return seen && w->in.busy_ns != NULL ? w->in.busy_ns + w->next : NULL;
+}
+
+/* CPUs of the machine; INFINITY: unknown. */
+static inline double weigher_cpus(const struct weigher *w)
+{
+    return w->meta->cpus > 0 ? (double)w->meta->cpus : INFINITY;
 }
 
 /* The time of a thread sample that used CPU_NS, if weigher_times_are_cpu [2^-32 ns]. */

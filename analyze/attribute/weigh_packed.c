@@ -398,8 +398,12 @@ static bool settle(struct weigher *w)
     size_t thread_samples = take_stretch(w);
     if (thread_samples == SIZE_MAX)
         return false;
-    share_work_find_others(work, weigher_busy(w), thread_samples);
-    share_work_settle(work, w->in.threads + w->next, work->packed.varied ? work->uses : NULL);
+    const uint64_t *threads = w->in.threads + w->next;
+    const struct stretch_use *uses = work->packed.varied ? work->uses : NULL;
+    if (weigher_busy(w) != NULL || !work->stretch.in_turn) /* else it has no effect */
+        share_work_find_sighted(work, threads, uses);
+    stretch_find_others(&work->stretch, weigher_busy(w), weigher_cpus(w));
+    share_work_settle(work, threads, uses);
     pack(work, thread_samples);
     return true;
 }

@@ -21,7 +21,7 @@ static size_t up_to_step(const struct weigher *w, const struct pbin_samples *sam
 static void take_cpu_times(const struct weigher *w, const struct weighed *v, double *cpu_ns)
 {
     struct stretch *s = &w->share->stretch;
-    double cpus = w->meta->cpus > 0 ? (double)w->meta->cpus : INFINITY;
+    double cpus = weigher_cpus(w);
     for (size_t i = 0, k = 0; i < v->count; i++) {
         double n = (double)v->threads[i], most = INFINITY;
         double each = n > cpus ? s->ns[i] * cpus / n : s->ns[i];
@@ -72,9 +72,29 @@ static void spread_by_share(const struct weigher *w, struct weighed *v)
     take_cpu_times(w, v, work->cpu_ns);
     s->in_turn = w->meta->cpus == 1 || share_work_in_turn(work, v->thread, v->thread_samples);
     share_work_find_uses(work, v->threads, v->thread);
-    share_work_find_others(work, weigher_busy(w), v->thread_samples);
+    share_work_find_sighted(work, v->threads, work->uses);
+    if (w->limit > 0)
+        s->others = w->others, s->cpus = w->others_cpus;
+    else
+        stretch_find_others(s, weigher_busy(w), weigher_cpus(w));
     share_work_settle(work, v->threads, work->uses);
     put_exact(v, work);
+}
+
+void weigher_find_others(struct weigher *w, const struct pbin_samples *next)
+{
+    struct stretch *s = &w->share->stretch;
+    s->count = next->count;
+    s->sighted = true;
+    for (size_t i = 0, k = 0; i < next->count; i++) {
+        s->ns[i] = exact_approximate(weigher_elapsed(w, next->interval_ns[i]), TIME_SHIFT);
+        s->cpu_ns[i] = 0;
+        for (size_t end = k + next->threads[i]; k < end; k++)
+            s->cpu_ns[i] += (double)next->cpu_ns[k];
+    }
+    stretch_find_others(s, weigher_busy(w), weigher_cpus(w));
+    w->others = s->others;
+    w->others_cpus = s->cpus;
 }
 
 const struct energy_model energy_by_share = {

@@ -3,6 +3,7 @@ profile is read.
 
 SPDX-License-Identifier: MIT
 """
+import itertools
 import json
 import os
 import random
@@ -123,35 +124,69 @@ class ShareTest(tool.Case):
             self.succeeds(["pbin-aggregate", "-q", "--others", "ignore", path])
 
     def test_other_programs_by_the_second_implementation(self):
-        for seed in range(30, 38):
+        """From seed 34 on, threads come and go; from 36 on, CPU times are sightings; from 38 on, a part is selected."""
+        for seed in range(30, 42):
             rng, held, threads = random.Random(seed), seed % 2, 1 + seed % 3
             samples = []
             for i in range(1500):
                 ns = max(1, round(rng.expovariate(1 / MS)))
-                entries = [(t, rng.randrange(5), rng.choice((0, ns // 2, ns))) for t in range(threads)
+                entries = [(t, rng.randrange(5), rng.choice((0, ns // 2, ns) if seed < 36 else (0, MS, 2 * MS))) for t in range(threads)
                            if seed < 34 or rng.random() < 0.6]
                 value = samples[-1].value if held and i % 8 and samples else rng.uniform(1, 9)
                 samples.append(pbin.Sample(ns, value, entries))
             profile = make(samples, threads, cpus=threads)
-            profile.busy = [s.interval_ns * rng.randrange(1, 4) for s in samples]
+            profile.busy = [s.interval_ns * (rng.randrange(1, 4) + (threads if seed >= 36 else 0)) for s in samples]
             exact = [stretches.Sample(Fraction(s.interval_ns), Fraction(s.value), Fraction(s.value) * s.interval_ns / 10**9,
                                       [(t, Fraction(c)) for t, _, c in s.entries], b)
                      for s, b in zip(samples, profile.busy)]
             for sample in exact:  # [W] = 1e-9 J/ns
                 sample.rate /= 10**9
-            energies, idle = stretches.spread(exact, threads)
-            expected = {"_idle": sum(idle)}
-            for s, of in zip(samples, energies):
+            at = list(itertools.accumulate(s.interval_ns for s in samples))
+            selected = [seed < 38 or 5 * 10**8 <= t < 13 * 10**8 for t in at]
+            energies, idle = stretches.spread(exact, threads, selected)
+            expected = {"_idle": sum(e for e, taken in zip(idle, selected) if taken)}
+            for s, of, taken in zip(samples, energies, selected):
                 for (_, location, _), energy in zip(s.entries, of):
-                    expected[f"f{location}"] = expected.get(f"f{location}", 0) + energy
-            expected["_others"] = sum(s.energy for s in exact) - sum(expected.values())
-            self.assertGreater(expected["_others"], sum(s.energy for s in exact) / 10)
+                    expected[f"f{location}"] = expected.get(f"f{location}", 0) + energy * taken
+            energy = sum(s.energy for s, taken in zip(exact, selected) if taken)
+            expected["_others"] = energy - sum(expected.values())
+            self.assertGreater(expected["_others"], energy / 10)
+            part = [] if seed < 38 else ["--start", "0.5", "--end", "1.3"]
             for how in ([], ["--max-gap", "1e6"]):
                 for batch in (100, 1024, 4096):
-                    rows, _ = self.run_on(profile, *how, batch=batch)
+                    rows, _ = self.run_on(profile, *part, *how, batch=batch)
                     for name, energy in expected.items():
                         got = rows[name]["energy"] if name in rows else 0
                         self.assertAlmostEqual(got, float(energy), 6, (seed, how, batch, name))
+
+    def test_full_machine(self):
+        """All CPUs are always in use, at constant power: a second of CPU time costs the same everywhere, whether CPU times are
+        exact or sightings, and in parts of 10 ms as well."""
+        cpus, watts = 2, 7.0
+        for seed in range(8):
+            rng, threads, sighted = random.Random(seed), 1 + seed % 2, seed % 4 >= 2
+            samples, left = [], [[0, True] for _ in range(threads)]
+            for i in range(3000):
+                ns, entries = max(1, round(rng.expovariate(1 / MS))), []
+                for t, state in enumerate(left):  # runs and waits for 3 ms each, on average
+                    state[0] -= ns
+                    if state[0] < 0:
+                        state[:] = [rng.expovariate(1 / (3 * MS)), not state[1]]
+                    entries.append((t, rng.randrange(4), (MS if sighted else ns) * state[1]))
+                samples.append(pbin.Sample(ns, watts, entries))
+            profile = make(samples, threads, cpus=cpus)
+            profile.busy = [cpus * s.interval_ns for s in samples]
+            for part in ([], ["--start", "1.5", "--end", "1.51"], ["--end", "0.2"]):
+                rows, total = self.run_on(profile, *part)
+                code = {name: row for name, row in rows.items() if row["time"]}
+                self.assertAlmostEqual(sum(row["energy"] for row in code.values()) / total["time"], watts / cpus,
+                                       delta=(0.1 if part else 0.01) * watts, msg=(seed, part))
+                for name, row in code.items():
+                    if not part:
+                        self.assertAlmostEqual(row["energy"] / row["time"], watts / cpus, delta=0.05 * watts, msg=(seed, name))
+                if "_idle" in rows:
+                    self.assertLess(rows["_idle"]["energy"], 0.002 * total["energy"], (seed, part))
+                self.assertGreater(rows["_others"]["energy"], 0, (seed, part))
 
     def test_several_threads(self):
         """E * min(1, sum c / d) * c_j / sum c, of constant threads."""

@@ -193,15 +193,69 @@ def level(samples, uses, price, most, rest, out):
     return max(Fraction(0), rest - left)
 
 
-def others_of(samples):
-    """CPUs that other programs used, if that was more than two ticks of the kernel's clock."""
-    if any(s.busy is None for s in samples):
-        return Fraction(0)
-    cpu = sum(s.busy for s in samples) - sum(c for s in samples for _, c in s.cpu)
-    return Fraction(cpu) / sum(s.ns for s in samples) if cpu > 20_000_000 else Fraction(0)
+def are_sighted(samples, uses):
+    """Do more than 5 % of the CPU time exceed the time in which it was used?"""
+    used = over = Fraction(0)
+    for i, s in enumerate(samples):
+        for (_, c), (reach, _) in zip(s.cpu, uses[i]):
+            used += c
+            over += max(0, c - sum(x.ns for x in samples[i + 1 - reach:i + 1]))
+    return over > used / 20
 
 
-def settle(samples, cpus):
+def blocks(windows, least):
+    """Windows in a row that have at least this time together."""
+    out = []
+    for w in windows:
+        if not out or sum(x.ns for x in out[-1]) >= least:
+            out.append([])
+        out[-1].append(w)
+    return out
+
+
+class Others:
+    """CPU time of other programs in a time, if it was more than two ticks of the kernel's clock in all. They want as many CPUs at
+    all times, and get them as far as the threads leave CPUs."""
+
+    def __init__(self, samples, sighted, cpus):
+        self.wanted, self.room, self.sighted = Fraction(0), lambda ns, cpu: Fraction(0), sighted
+        self.least = 32 * sum(s.ns for s in samples) / len(samples) if sighted else 0
+        if any(s.busy is None for s in samples):
+            return
+        time, busy = sum(s.ns for s in samples), sum(Fraction(s.busy) for s in samples)
+        others = busy - sum(s.used for s in samples)
+        if others <= 20_000_000:
+            return
+        most = max(cpus, busy / time) if cpus else 10**6
+        self.room = lambda ns, cpu: max(Fraction(0), most * ns - cpu)
+        times = [(sum(x.ns for x in b), sum(x.used for x in b)) for b in blocks([s for s in samples if s.ns], self.least)]
+        left, open_ns = others, time
+        for ns, cpu in sorted(times, key=lambda t: self.room(*t) / t[0]):
+            if left / open_ns <= self.room(ns, cpu) / ns:
+                self.wanted = left / open_ns
+                return
+            left -= self.room(ns, cpu)
+            open_ns -= ns
+        self.wanted = most
+
+    def __call__(self, ns, cpu):
+        return min(self.wanted * ns, self.room(ns, cpu))
+
+
+def share_sighted(block, others):
+    """The price of CPU time in each window of a block, and the unused CPU time's part of the rest of its energy."""
+    ns, cpu, energy = sum(w.ns for w in block), sum(w.cpu for w in block), sum(w.energy for w in block)
+    theirs = others(ns, cpu)
+    idle = max(Fraction(0), ns - cpu - theirs)
+    prices = [w.power * ns / max(ns, cpu + theirs, Fraction(1, 10**9)) for w in block]
+    cost = sum(p * w.cpu for p, w in zip(prices, block))
+    if cost > energy or theirs + idle == 0:
+        prices = [p * energy / cost if cost else p for p in prices]
+        cost = energy
+    return prices, (energy - cost) * idle / (theirs + idle) / ns if theirs + idle else Fraction(0)
+
+
+def settle(samples, cpus, others=None):
     """Returns the energy of each thread sample and the idle energy of each interval; other programs have the rest."""
     uses = find_uses(samples)
     add_uses(samples, uses)
@@ -214,15 +268,24 @@ def settle(samples, cpus):
     chance = min(Fraction(1), over_ns / lack) if spare > 0 else Fraction(0)
     moved = spare * chance
     paid = min(Fraction(1), moved / over) if over else Fraction(0)
-    others = others_of(samples)
+    others = others or Others(samples, are_sighted(samples, uses), cpus)
     price, cut, idle = {}, [Fraction(1, 2)] * len(samples), [Fraction(0)] * len(samples)
+    by_block = {}
+    if others.sighted and (others.wanted or not turn):
+        moved = paid = over = Fraction(0)
+        for block in blocks(windows, others.least):
+            prices, unused = share_sighted(block, others)
+            by_block.update({id(w): (each, unused) for w, each in zip(block, prices)})
     for w in windows:
         extra = paid * w.over * max(0, w.power)
         each = (w.energy + extra) / w.cpu if w.over else w.power
-        unused = w.lack
-        if others and w.ns:
-            each *= Fraction(max(w.ns, w.cpu)) / max(w.ns, w.cpu + others * w.ns)
-            unused = max(Fraction(0), w.lack - others * w.ns)
+        unused = w.lack * w.power * (1 - chance) / w.ns if w.ns else Fraction(0)
+        if by_block:
+            each, unused = by_block[id(w)]
+        elif others.wanted and w.ns:
+            theirs = others(w.ns, w.cpu)
+            each *= Fraction(max(w.ns, w.cpu)) / max(w.ns, w.cpu + theirs)
+            unused = max(Fraction(0), w.lack - theirs) * w.power * (1 - chance) / w.ns
         for i, begin, end in w.parts:
             if begin == 0:
                 price[i, 0] = each if samples[i].ns else Fraction(0)
@@ -231,7 +294,7 @@ def settle(samples, cpus):
             else:
                 cut[i] = end
             if w.ns:
-                idle[i] += w.power * unused * (1 - chance) * samples[i].ns * (end - begin) / w.ns
+                idle[i] += unused * samples[i].ns * (end - begin)
     out = place(samples, uses, price, cut)
     most = max([Fraction(0)] + [s.energy / s.ns for s in samples if s.ns])
     rest = moved - paid * over
@@ -248,6 +311,20 @@ def stretches(counts):
     return [i for i in range(len(counts)) if i % STRETCH == 0 or counts[i] != counts[i - 1]] + [len(counts)]
 
 
+def others_around(samples, begin, end, cpus):
+    """Others in the whole stretch around a part of it, which may be too short for the kernel's ticks; None: it is no part."""
+    first = begin - begin % STRETCH
+    whole, part = samples[first:first + STRETCH], samples[begin:end]
+    if len(whole) == len(part):
+        return None
+    for s in whole:
+        s.used = sum(Fraction(c) for _, c in s.cpu)
+    others, uses = Others(whole, True, cpus), find_uses(part)
+    others.sighted = are_sighted(part, uses)
+    others.least = 32 * sum(s.ns for s in part) / len(part)
+    return others
+
+
 def spread(samples, cpus=0, counts=None):
     """The same for all samples of a profile. COUNTS: which samples are selected, None: all."""
     out, idle = [], []
@@ -257,7 +334,7 @@ def spread(samples, cpus=0, counts=None):
         first.cpu = [(t, min(c, most)) for t, c in first.cpu]
     borders = stretches(counts or [True] * len(samples))
     for begin, end in zip(borders, borders[1:]):
-        energies, unused = settle(samples[begin:end], cpus)
+        energies, unused = settle(samples[begin:end], cpus, others_around(samples, begin, end, cpus))
         out += energies
         idle += unused
     return out, idle
