@@ -33,7 +33,7 @@ struct list {
     size_t count, piece_capacity, name_capacity;
 };
 
-static void add(struct list *list, uint64_t address, uint64_t size, const char *name, size_t length)
+static void add(struct list *list, uint64_t address, uint64_t size, uint32_t name)
 {
     uint64_t last;
     if (size == 0 || list->count >= INTERVAL_NONE)
@@ -43,8 +43,12 @@ static void add(struct list *list, uint64_t address, uint64_t size, const char *
     mem_reserve(&list->pieces, &list->piece_capacity, list->count + 1, sizeof *list->pieces);
     mem_reserve(&list->names, &list->name_capacity, list->count + 1, sizeof *list->names);
     list->pieces[list->count] = (struct interval){address, last, (uint32_t)list->count};
-    list->names[list->count++] =
-        strings_intern_bytes(list->strings, name, length < MAX_NAME ? length : MAX_NAME);
+    list->names[list->count++] = name;
+}
+
+static uint32_t name_number(struct list *list, const char *name, size_t length)
+{
+    return strings_intern_bytes(list->strings, name, length < MAX_NAME ? length : MAX_NAME);
 }
 
 /* Reads a hexadecimal number, with or without 0x, and the blank after it. */
@@ -78,7 +82,7 @@ static void parse_text(struct list *list, const char *text, size_t size)
         if (line_end == NULL)
             line_end = end; /* the process was still writing it */
         if (take_hex(&at, line_end, &address) && take_hex(&at, line_end, &length))
-            add(list, address, length, at, strnlen(at, (size_t)(line_end - at)));
+            add(list, address, length, name_number(list, at, strnlen(at, (size_t)(line_end - at))));
         text = line_end + (line_end < end);
     }
 }
@@ -107,23 +111,21 @@ static void take_record(struct list *list, struct moves *moves, const uint8_t *r
 {
     uint32_t type = get_u32(record, big);
     if (type == 0 && size > LOAD_NAME) {
-        const char *name = (const char *)record + LOAD_NAME;
-        uint32_t known = moves->indices.count;
-        size_t before = list->count;
+        const char *text = (const char *)record + LOAD_NAME;
+        const uint32_t known = moves->indices.count;
+        const uint32_t name = name_number(list, text, strnlen(text, size - LOAD_NAME));
         add(list, get_u64(record + LOAD_ADDRESS, big), get_u64(record + LOAD_ADDRESS + 8, big),
-            name, strnlen(name, size - LOAD_NAME));
+            name);
         uint32_t number = numbers_intern(&moves->indices, get_u64(record + LOAD_ADDRESS + 16, big));
         if (number == known)
             mem_reserve(&moves->names, &moves->capacity, (size_t)number + 1, sizeof *moves->names);
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_reserve made room for the number */
-        moves->names[number] = list->count > before ? list->names[before] : 0;
+        moves->names[number] = name;
     } else if (type == 1 && size >= MOVE_INDEX + 8) {
         uint32_t number = numbers_find(&moves->indices, get_u64(record + MOVE_INDEX, big));
-        const char *name = "";
-        if (number != INTERN_NONE && moves->names != NULL)
-            name = strings_get(list->strings, moves->names[number]);
+        const bool is_known = number != INTERN_NONE && moves->names != NULL;
         add(list, get_u64(record + MOVE_INDEX - 16, big), get_u64(record + MOVE_INDEX - 8, big),
-            name, strlen(name));
+            is_known ? moves->names[number] : 0);
     }
 }
 
