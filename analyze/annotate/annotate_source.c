@@ -136,6 +136,8 @@ static void warn_of_refusal(const struct section *s, const struct source_refusal
         report_warning(a->reporter,
                        "%s: not shown: not the file that %s was built from: its MD5 differs",
                        refusal->other, annotation_text(a, s->function->rows->binary));
+    else if (refusal->large)
+        report_warning(a->reporter, "%s: not shown: larger than %d MB", s->file, SOURCE_MB);
     else if (refusal->forbidden)
         report_warning(a->reporter,
                        "%s: not shown: a profile may name any file, and this one is neither a "

@@ -13,7 +13,7 @@
 
 #include "base/memory.h"
 
-enum { MAX_LINE = 64 * 1024, MAX_SUMMED = 1 << 28 /* [bytes] */ };
+enum { MAX_LINE = 64 * 1024, MAX_SIZE = SOURCE_MB << 20 /* [bytes] */ };
 
 struct source_file {
     FILE *file;
@@ -127,10 +127,12 @@ static FILE *open_checked(const char *path, const struct source_search *search, 
     ssize_t length = readlink(link, real, sizeof real - 1);
     if (fstat(place, &info) == 0 && S_ISREG(info.st_mode) && length > 0) {
         real[length] = '\0';
-        if (may_be_shown(real, search))
-            fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        else
+        if (!may_be_shown(real, search))
             refusal->forbidden = true;
+        else if (info.st_size > MAX_SIZE) /* reading a hole takes forever */
+            refusal->large = true;
+        else
+            fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     }
     close(place);
     if (fd >= 0 && (file = fdopen(fd, "r")) == NULL)
@@ -148,12 +150,12 @@ static bool sum_file(FILE *file, char text[MD5_DIGEST_STRING_LENGTH])
     size_t got;
     MD5_CTX sum;
     MD5Init(&sum);
-    while (size <= MAX_SUMMED && (got = fread(part, 1, sizeof part, file)) > 0) {
+    while (size <= MAX_SIZE && (got = fread(part, 1, sizeof part, file)) > 0) {
         MD5Update(&sum, part, got);
         size += got;
     }
     MD5End(&sum, text);
-    return size <= MAX_SUMMED && ferror(file) == 0 && fseek(file, 0, SEEK_SET) == 0;
+    return size <= MAX_SIZE && ferror(file) == 0 && fseek(file, 0, SEEK_SET) == 0;
 }
 
 static bool has_md5(FILE *file, const struct source_search *search)

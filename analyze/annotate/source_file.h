@@ -8,7 +8,7 @@
  *   - /usr/include, /usr/local/include, /usr/lib and /usr/src;
  *
  * No part of the path below that folder may begin with a dot, and the file must not be in /dev, /etc, /proc, /run or
- * /sys unless the folder is. If the profile records MD5 sums of the file, one of them must match.
+ * /sys unless the folder is, nor larger than SOURCE_MB. If the profile records MD5 sums of the file, one of them must match.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_SOURCE_FILE_H
 #define ANALYZE_ANNOTATE_SOURCE_FILE_H
@@ -28,10 +28,12 @@ struct source_search {
     size_t md5_count;
 };
 
-/* Why a source is not shown: whether a file was found that must not be shown, and the path of a file with another MD5
- * (NULL: none; caller frees). */
+enum { SOURCE_MB = 256 }; /* of a source file, at most */
+
+/* Why a source is not shown: whether a file was found that must not be shown or that is too large, and the path of a file with
+ * another MD5 (NULL: none; caller frees). */
 struct source_refusal {
-    bool forbidden;
+    bool forbidden, large;
     char *other;
 };
 

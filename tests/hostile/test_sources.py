@@ -116,6 +116,12 @@ class Refused(Case):
             with self.subTest(path):
                 self.refused(path, "--source-path", "/dev", "--source-path", self.here, stdin=SECRET.encode())
 
+    def test_large(self):
+        """A hole of a terabyte takes no room and would take an hour to read."""
+        path = self.write("here", "a.c")
+        os.truncate(path, 1 << 40)
+        self.assertEqual(self.refused("a.c"), "pbin-annotate: a.c: not shown: larger than 256 MB\n")
+
     def test_current_directory_is_the_root(self):
         path = self.write("other", "a.c")
         self.refused(path, cwd="/")
