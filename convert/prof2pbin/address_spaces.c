@@ -177,13 +177,41 @@ static void cover(struct address_spaces *s, struct space *space, uint64_t begin,
     space->root = join(s, space->root, after, owner);
 }
 
+/* The piece of SPACE that contains ADDRESS, NONE if there is none. */
+static uint32_t piece_at(const struct address_spaces *s, const struct space *space,
+                         uint64_t address)
+{
+    uint32_t at = space->root, best = NONE;
+    while (at != NONE) {
+        if (s->nodes[at].begin <= address)
+            best = at;
+        at = s->nodes[at].begin <= address ? s->nodes[at].right : s->nodes[at].left;
+    }
+    return best != NONE && s->nodes[best].last >= address ? best : NONE;
+}
+
+/* Does MAPX put memory without a file inside the code of a file, which goes on before and after it? Programs do so to have large pages
+ * (node --use-largepages, iodlr): they copy their own code there. */
+static bool is_own_code(const struct address_spaces *s, const struct space *space, uint32_t mapx)
+{
+    const struct raw_mapx *map = &s->ext->mapx[mapx];
+    if (map->kind != RAW_MAP_ANONYMOUS || map->address == 0 || map->size == 0)
+        return false;
+    const uint32_t before = piece_at(s, space, map->address - 1);
+    const uint32_t over = piece_at(s, space, map->address);
+    if (before == NONE || over == NONE || s->nodes[over].last - map->address < map->size)
+        return false;
+    const struct code_map *a = &s->maps[s->nodes[before].map], *b = &s->maps[s->nodes[over].map];
+    return !a->no_file && a->label == b->label && a->address - a->offset == b->address - b->offset;
+}
+
 /* The last mapping at PC among the next events of SPACE, those before END. */
 static uint32_t find_next(const struct address_spaces *s, const struct space *space, size_t end,
                           uint64_t pc)
 {
     for (size_t i = end; i-- > space->next;) {
         const struct raw_mapx *map = &s->ext->mapx[s->events[i].mapx];
-        if (pc - map->address < map->size)
+        if (pc - map->address < map->size && !is_own_code(s, space, s->events[i].mapx))
             return s->map_of[s->events[i].mapx];
     }
     return UINT32_MAX;
@@ -191,15 +219,9 @@ static uint32_t find_next(const struct address_spaces *s, const struct space *sp
 
 uint32_t address_spaces_find(const struct address_spaces *s, uint32_t image, uint64_t pc)
 {
-    uint32_t at = s->spaces[image].root, best = NONE;
-    while (at != NONE) {
-        if (s->nodes[at].begin <= pc)
-            best = at;
-        at = s->nodes[at].begin <= pc ? s->nodes[at].right : s->nodes[at].left;
-    }
-    return best != NONE && s->nodes[best].last >= pc
-               ? s->nodes[best].map
-               : find_next(s, &s->spaces[image], s->spaces[image].soon, pc);
+    const struct space *space = &s->spaces[image];
+    const uint32_t at = piece_at(s, space, pc);
+    return at != NONE ? s->nodes[at].map : find_next(s, space, space->soon, pc);
 }
 
 uint32_t address_spaces_find_later(const struct address_spaces *s, uint32_t image, uint64_t pc,
@@ -236,7 +258,7 @@ static void apply_events(struct address_spaces *s, struct space *space, uint64_t
         uint32_t mapx = s->events[space->next].mapx;
         const struct raw_mapx *map = &s->ext->mapx[mapx];
         uint64_t last;
-        if (map->size == 0)
+        if (map->size == 0 || is_own_code(s, space, mapx))
             continue;
         if (__builtin_add_overflow(map->address, map->size - 1, &last))
             last = UINT64_MAX;
