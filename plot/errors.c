@@ -30,6 +30,7 @@ static void take_side(struct errors *e, size_t side, bool *left_out)
     report_compare_errors(e->sets.compare, &e->sets.report, side, errors, weights);
     spread->name = mem_strdup(e->sets.sides[side].name);
     spread->weighted = true;
+    spread->bound = e->sets.report.error == ERROR_RELATIVE ? -100 : 0;
     spread->values = mem_zalloc(all, sizeof *spread->values);
     spread->count = all;
     for (size_t i = 0; i < all; i++) {

@@ -168,7 +168,7 @@ static void put_violin(struct spreads *s, size_t i, double largest, struct exten
     const struct spread *row = &s->rows[i];
     double width = spread_bandwidth(row, largest), most = 0, curve[MOST_CURVE + 1];
     double first = row->values[0].value, last = row->values[row->count - 1].value;
-    double from = fmax(first < 0 ? axis.low : 0, first - spread_reach * width);
+    double from = fmax(axis.low, fmax(row->least, first - spread_reach * width));
     double to = fmin(last < 0 ? 0 : axis.high, last + spread_reach * width);
     size_t points = LEAST_CURVE;
     while (points < MOST_CURVE && (double)points * width < 4 * (to - from))
@@ -209,7 +209,8 @@ static double largest_value(const struct spreads *s)
 }
 
 /* An axis that begins at 0, or a little before it, where dots at 0 are clear of the names; if all values are large, just
- * below the smallest, unless these are errors. Violins extend beyond their values, except to the other side of 0. */
+ * below the smallest, unless these are errors. Violins extend beyond their values, except to the other side of 0 or
+ * to errors below -100 %. */
 static struct extent axis_of(const struct spreads *s, bool violin, double most)
 {
     double least = INFINITY, low = INFINITY, top = -INFINITY, high = -INFINITY;
@@ -220,7 +221,7 @@ static struct extent axis_of(const struct spreads *s, bool violin, double most)
         double reach = violin ? spread_reach * spread_bandwidth(row, most) : 0;
         double mean = s->plot->options->means ? row->mean : row->low; /* of runs, it is between */
         least = fmin(least, fmin(mean, row->low));
-        low = fmin(low, fmin(mean, row->low - reach));
+        low = fmin(low, fmin(mean, fmax(row->least, row->low - reach)));
         top = fmax(top, fmax(mean, row->high));
         high = fmax(high, fmax(mean, row->high + reach));
     }

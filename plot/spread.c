@@ -34,11 +34,13 @@ void spread_sort(struct spread *s)
     qsort(s->values, kept, sizeof *s->values, compare_values);
     for (size_t i = 0; i < kept; i++)
         sum += s->values[i].weight * s->values[i].value;
-    s->mean = s->low = s->high = NAN;
+    s->mean = s->low = s->high = s->least = NAN;
     if (kept == 0)
         return;
     s->mean = sum / weight_of(s);
-    s->low = s->weighted ? spread_quantile(s, spread_tail) : s->values[0].value;
+    double first = s->values[0].value;
+    s->least = first >= 0 ? 0 : first >= s->bound ? s->bound : -INFINITY;
+    s->low = s->weighted ? spread_quantile(s, spread_tail) : first;
     s->high = s->weighted ? spread_quantile(s, 1 - spread_tail) : s->values[kept - 1].value;
 }
 

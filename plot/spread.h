@@ -16,7 +16,9 @@ struct spread {
     struct spread_value *values; /* owned; sorted by spread_sort */
     size_t count;
     bool weighted;    /* by functions */
+    double bound;     /* of the values, if none is beyond: 0, or for relative errors -100 % */
     double mean;      /* set by spread_sort; NaN without values */
+    double least;     /* set by spread_sort: where its violin ends */
     double low, high; /* set by spread_sort: what the axis must show */
     bool beyond;      /* the axis: not code, and so large that all code would be too small to see */
 };
