@@ -125,7 +125,7 @@ static int choose_metric(struct run_sets *s, const struct plot *plot, struct err
     s->metric = of[metric];
     s->metric_name = ranking_metric_name(&base->quantity, metric);
     s->unit = ranking_metric_unit(&base->quantity, metric);
-    return 0;
+    return compare_check_calls(s->compare, s->metric, err);
 }
 
 static double value_of(const struct run_sets *s, size_t set, const struct run_set_row *row)

@@ -58,6 +58,27 @@ int compare_check_attribution(const struct compare *c, struct reporter *reporter
     return 0;
 }
 
+static bool has_values(const struct compare *c, enum compare_metric metric)
+{
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t s = 0; s < c->set_count; s++)
+            if (c->rows[i].set[s] != NULL &&
+                !isnan(run_set_value(&c->sets[s], c->rows[i].set[s], metric)))
+                return true;
+    return false;
+}
+
+int compare_check_calls(const struct compare *c, enum compare_metric metric, struct error *err)
+{
+    bool of_calls =
+        metric == COMPARE_CALLS || metric == COMPARE_INCLUSIVE || metric == COMPARE_CALL_TIME;
+    if (!of_calls || c->count == 0 || has_values(c, metric))
+        return 0;
+    return error_set(err, NULL, NO_OFFSET,
+                     "cannot compare %s: only profiles of calls have them, see funcmeter(1)",
+                     compare_metric_name(metric));
+}
+
 const struct pbin_keys *compare_keys(const struct compare *c)
 {
     return &c->options.rules.aggregate.rows.keys;

@@ -57,6 +57,10 @@ void compare_finish(struct compare *compare);
 int compare_check_attribution(const struct compare *compare, struct reporter *reporter,
                               struct error *err);
 
+/* Returns -1 with ERR filled if METRIC is one of calls, and there are rows, none of which has it. */
+int compare_check_calls(const struct compare *compare, enum compare_metric metric,
+                        struct error *err);
+
 /* The keys of all rows. */
 const struct pbin_keys *compare_keys(const struct compare *compare);
 

@@ -140,10 +140,15 @@ class Times(Compare):
             self.assertEqual(row["verdict"], "slower")
 
     def test_without_calls(self):
-        """A profile of samples has no calls to compare."""
-        path = self.file("full.pbin", pbin.write(profiles.make(3)))
-        rows = self.compare("calls", [path], [path])[0]
-        self.assertEqual({(r["base"], r["verdict"]) for r in rows.values()}, {(None, "not tested")})
+        """An error instead of an empty table; one side without them is compared as far as possible."""
+        without = self.file("sampled.pbin", pbin.write(profiles.make(1)))
+        for options in (["--metric=calls"], ["--metric=inclusive"], ["--metric=call-time"], ["--fail-if", "calls>5%"]):
+            ended = self.fails(["pbin-compare", "-q", *options, without, without])
+            self.assertRegex(ended.err, "cannot compare [a-z-]+: only profiles of calls have them")
+        rows, _ = self.compare("calls", [self.run_file("a.pbin", {"f": (3, 40)})], [without])
+        self.assertEqual((rows["f"]["base"], rows["f"]["other"]), (3, None))
+        self.assertIn("nothing is selected", self.succeeds(["pbin-compare", "--metric=calls", "--filter=function=no",
+                                                            without, without]).err)
 
 
 if __name__ == "__main__":

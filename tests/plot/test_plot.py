@@ -1036,6 +1036,7 @@ class Errors(Plot):
                 (["cumulative", RUNS[0], "--metric=power"], "not of power"),
                 (["cumulative", CALLS, "--metric=inclusive"], "not of inclusive"),
                 (["bars", RUNS[0], "--metric=calls"], "only profiles of calls"),
+                (["compare", *RUNS[:2], "--metric=calls"], "only profiles of calls"),
                 (["hist", RUNS[0]], "no distributions"),
                 (["bars", "nowhere.pbin"], "No such file"),
                 (["bars", mean, "-k", "line"], "key inline is missing")):
