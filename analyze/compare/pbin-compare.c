@@ -26,15 +26,6 @@ static int check_quantity(const struct compare_command *o, const struct compare 
                      "values of different kinds");
 }
 
-static int check_calls(const struct compare_command *o, const struct compare *compare,
-                       struct error *err)
-{
-    int result = compare_check_calls(compare, o->report.metric, err);
-    for (size_t i = 0; i < o->condition_count && result == 0; i++)
-        result = compare_check_calls(compare, o->conditions[i].metric, err);
-    return result;
-}
-
 static int read_all(struct compare *compare, struct compare_command *o, struct error *err)
 {
     struct run_set *set = NULL;
@@ -47,7 +38,9 @@ static int read_all(struct compare *compare, struct compare_command *o, struct e
     compare_finish(compare);
     if (compare_check_attribution(compare, &o->common.reporter, err) != 0)
         return -1;
-    return check_quantity(o, compare, err) != 0 ? -1 : check_calls(o, compare, err);
+    if (check_quantity(o, compare, err) != 0)
+        return -1;
+    return compare_check_calls(compare, o->report.metric, err);
 }
 
 /* A table without a row needs a word. */
