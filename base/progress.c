@@ -36,14 +36,16 @@ void progress_show(struct progress *p, uint64_t done)
     p->active = true;
     p->shown = time;
     double rate = (double)done / since;
+    int digits = rate < 10 ? 1 : 0;
+    fprintf(stderr, "\r%s", p->title != NULL ? p->title : "");
     if (p->total == 0 || done > p->total) {
-        fprintf(stderr, "\r%" PRIu64 " %s, %.3g/s\033[K", done, p->what, rate);
+        fprintf(stderr, "%" PRIu64 " %s, %.*f/s\033[K", done, p->what, digits, rate);
         return;
     }
     int filled = (int)((double)done / (double)p->total * BAR);
-    fprintf(stderr, "\r[%.*s%*s] %3.0f %%  %.3g %s/s  %.0f s left\033[K", filled,
+    fprintf(stderr, "[%.*s%*s] %3.0f %%  %.*f %s/s  %.0f s left\033[K", filled,
             "##############################", BAR - filled, "",
-            100.0 * (double)done / (double)p->total, rate, p->what,
+            100.0 * (double)done / (double)p->total, digits, rate, p->what,
             (double)(p->total - done) / rate);
 }
 

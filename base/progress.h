@@ -11,6 +11,7 @@
 
 struct progress {
     const char *what;
+    const char *title;   /* before the bar, borrowed; NULL: none */
     uint64_t total;      /* 0: unknown */
     uint64_t next;       /* count at which to read the clock again */
     double start, shown; /* [s] */

@@ -80,6 +80,8 @@ static bool load(struct debuginfod *d)
         fail(d, why != NULL ? why : LIBRARY);
         return false;
     }
+    setenv("DEBUGINFOD_RETRY_LIMIT", "0",
+           0); /* a server that hangs costs DEBUGINFOD_TIMEOUT once, not three times */
     d->client = d->begin();
     if (d->client == NULL)
         fail(d, "cannot start");
@@ -130,16 +132,17 @@ static int download(struct debuginfod *d, const char *build_id, const char *name
 {
     sigset_t ending, before;
     struct progress progress;
-    char *what = mem_printf("bytes of debug information for %s", name);
+    char *title = mem_printf("debug information for %s: ", name);
     list_fatal(&ending);
     sigprocmask(SIG_BLOCK, &ending, &before);
-    progress_start(&progress, d->reporter, 0, what);
+    progress_start(&progress, d->reporter, 0, "bytes");
+    progress.title = title;
     d->set_data(d->client, &progress);
     d->set_progress(d->client, show_progress);
     int fd = d->find(d->client, (const unsigned char *)build_id, 0, path); /* 0: hexadecimal */
     progress_end(&progress);
     sigprocmask(SIG_SETMASK, &before, NULL); /* a signal that arrived meanwhile ends the program */
-    free(what);
+    free(title);
     return fd;
 }
 

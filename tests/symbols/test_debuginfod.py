@@ -166,6 +166,17 @@ class Debuginfod(tool.Case):
         self.assertEqual(self.functions(raw, LD_LIBRARY_PATH=broken)[1],
                          "prof2pbin: debuginfod: %s/libdebuginfod.so.1: file too short: %s" % (broken, LOST))
 
+    def test_server_hangs(self):
+        """It is waited for once, for as long as the variable says."""
+        raw = self.profile("sampler-walltime", [(self.program("one", serve=False), 50)])
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.urls = "http://127.0.0.1:%d" % server.getsockname()[1]
+            functions, err = self.functions(raw, DEBUGINFOD_TIMEOUT="1")
+            server.settimeout(0)
+            server.accept()[0].close()
+            self.assertRaises(BlockingIOError, server.accept)  # no second connection was made
+        self.assertEqual((len(functions), err), (1, "prof2pbin: debuginfod: Timer expired: " + LOST))
+
     def test_wrong_files(self):
         path, code = self.program("right", serve=False)
         wrong, _ = self.program("wrong")
@@ -239,7 +250,7 @@ class Debuginfod(tool.Case):
                 except OSError:  # the other end is closed
                     break
                 text += part
-                if re.search(rb"\[#* *\] +%d %%  [\d.e+]+ bytes of debug information for spin/s" % (100 * 5000 // len(data)), text):
+                if re.search(rb"\rdebug information for spin: \[#* *\] +%d %%  [\d.]+ bytes/s" % (100 * 5000 // len(data)), text):
                     shown.set()
         os.close(ours)
         server.close()
