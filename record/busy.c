@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "record/clock.h"
 
 /* The kernel generates the whole file for its first line, with a column for each interrupt of each processor. */
@@ -41,4 +42,41 @@ uint64_t busy_read(struct busy *busy, uint64_t now)
     busy->last = (ticks[USER] + ticks[NICE] + ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ]) * tick;
     busy->due = now + (cost * COST_SHARE > tick ? cost * COST_SHARE : tick);
     return busy->last;
+}
+
+void busy_note(struct busy_history *h, uint64_t time, uint64_t cpu_ns)
+{
+    enum { MOST = 1 << 20 };
+    const uint64_t first_step = 20000000;
+    if (cpu_ns == 0 || (h->count > 0 && time < h->points[h->count - 1].time + h->step))
+        return;
+    h->step = h->count > 0 ? h->step : first_step;
+    mem_reserve(&h->points, &h->capacity, h->count + 1, sizeof *h->points);
+    h->points[h->count++] = (struct busy_point){time, cpu_ns};
+    if (h->count < MOST)
+        return;
+    for (size_t i = 0; i < h->count / 2; i++)
+        h->points[i] = h->points[2 * i];
+    h->count /= 2;
+    h->step *= 2;
+}
+
+uint64_t busy_at(struct busy_history *h, uint64_t time)
+{
+    if (h->count == 0)
+        return 0;
+    if (time < h->points[h->at].time)
+        h->at = 0;
+    while (h->at + 1 < h->count && h->points[h->at + 1].time <= time)
+        h->at++;
+    const struct busy_point *a = &h->points[h->at], *b = a + 1;
+    if (time <= a->time || h->at + 1 == h->count || b->cpu_ns <= a->cpu_ns)
+        return a->cpu_ns;
+    return a->cpu_ns + (uint64_t)((double)(b->cpu_ns - a->cpu_ns) * (double)(time - a->time) /
+                                  (double)(b->time - a->time));
+}
+
+void busy_history_free(struct busy_history *h)
+{
+    free(h->points);
 }

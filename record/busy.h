@@ -3,6 +3,7 @@
 #ifndef RECORD_BUSY_H
 #define RECORD_BUSY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct busy {
@@ -16,5 +17,22 @@ void busy_close(struct busy *busy);
 /* CPU time of all processes since the machine started [ns], in steps of a clock tick (10 ms); NOW is CLOCK_MONOTONIC.
  * 0: unknown. */
 uint64_t busy_read(struct busy *busy, uint64_t now);
+
+/* What it was during a run, for values that come after it: a point every 20 ms, of long runs less often. */
+struct busy_history {
+    struct busy_point {
+        uint64_t time, cpu_ns; /* CLOCK_MONOTONIC [ns], [ns] */
+    } * points;
+    size_t count, capacity;
+    size_t at;     /* the point before the time asked for last */
+    uint64_t step; /* between points, at least [ns] */
+};
+
+/* Adds a point if it is time for one. Times ascend. */
+void busy_note(struct busy_history *history, uint64_t time, uint64_t cpu_ns);
+/* The CPU time at TIME, interpolated; that of the first or the last point outside them; 0 without points. Quick if times
+ * ascend. */
+uint64_t busy_at(struct busy_history *history, uint64_t time);
+void busy_history_free(struct busy_history *history);
 
 #endif

@@ -69,10 +69,11 @@ struct power {
     struct raw_source *sources;
     size_t source_count;
     struct busy busy;
-    bool begun, started;  /* the first readings were taken; START is known */
-    bool failed, closing; /* closing: the last readings are taken */
-    uint64_t start;       /* CLOCK_MONOTONIC [ns] of time 0 */
-    uint64_t next;        /* CLOCK_MONOTONIC [ns]: when the next source is due */
+    struct busy_history history; /* of BUSY, for late values */
+    bool begun, started;         /* the first readings were taken; START is known */
+    bool failed, closing;        /* closing: the last readings are taken */
+    uint64_t start;              /* CLOCK_MONOTONIC [ns] of time 0 */
+    uint64_t next;               /* CLOCK_MONOTONIC [ns]: when the next source is due */
     uint64_t end, busy_start, busy_end, reading, slept;
     double baseline_w;
     struct raw_reading *readings;
@@ -420,6 +421,8 @@ static int read_meter(struct power *p, struct meter *meter)
         moved = moved || meter->tracks[i].moved;
     }
     uint64_t cost = clock_now() - begin;
+    if (p->begun && meter->from->source->late != NULL)
+        busy_note(&p->history, begin + cost, busy_read(&p->busy, begin + cost));
     if (slept && meter == p->meters)
         p->slept += suspended - meter->suspended;
     if (suspended > meter->suspended)
@@ -449,6 +452,7 @@ static void forget(struct power *p)
         }
     }
     p->count = 0;
+    p->history.count = p->history.at = 0;
     p->reading = p->slept = 0;
 }
 
@@ -522,7 +526,7 @@ static int take_late(struct power *p, struct meter *meter)
             return got < 0 ? fail(p, meter, &why) : 0;
         struct track *t = &meter->tracks[channel];
         if (!t->skip)
-            take_gauge(p, t, value.gauge, value.time, 0);
+            take_gauge(p, t, value.gauge, value.time, busy_at(&p->history, value.time));
     }
     return 1;
 }
@@ -829,6 +833,7 @@ void power_close(struct power *p)
         free(p->sources[i].help);
     }
     busy_close(&p->busy);
+    busy_history_free(&p->history);
     free(p->sources);
     free(p->meters);
     free(p->readings);

@@ -42,24 +42,31 @@ static void print_samples(const struct options *o, const struct engine_result *r
                 r->left > 1 ? "are" : "is");
 }
 
+/* The energy of the run beyond PART of it [J]; 0 instead of rounding. */
+static double energy_beyond(const struct power_summary *p, double part)
+{
+    double rest = p->energy - part;
+    return fabs(rest) < 1e-9 * fabs(p->energy) ? 0 : rest;
+}
+
 /* The energy of the counter is that of the samples and the rest; part of it is also used without the command. */
 static void print_energy(const struct engine_result *r, const struct power_summary *p,
-                         double sampled)
+                         double sampled, bool aggregated)
 {
     double used = seconds_of(r->user + r->system);
     fprintf(stderr, "sampler: energy %.6g J, %.6g W, from %s (scope: %s)\n", p->energy,
             p->seconds > 0 ? p->energy / p->seconds : 0, p->value, p->scope);
-    double beside = p->energy - sampled;
-    if (fabs(beside) < 1e-9 * fabs(p->energy)) /* rounding */
-        beside = 0;
+    double base = p->baseline_w * p->seconds;
     if (sampled >= 0)
-        fprintf(stderr, "sampler: %.6g J in the samples, %.3g J outside them\n", sampled, beside);
+        fprintf(stderr, "sampler: %.6g J in the samples, %.3g J outside them\n", sampled,
+                energy_beyond(p, sampled));
     if (p->baseline_w >= 0)
         fprintf(stderr, "sampler: baseline %.6g W: %.6g J, and %.6g J above it\n", p->baseline_w,
-                p->baseline_w * p->seconds, p->energy - p->baseline_w * p->seconds);
+                base, energy_beyond(p, base));
     if (p->busy >= 0 && used > 0)
-        fprintf(stderr, "sampler: CPU time of the machine %.2f s, of the command %.2f s\n", p->busy,
-                used);
+        fprintf(stderr, "sampler: CPU time of the machine %.2f s, of the command %.2f s%s\n",
+                p->busy, used,
+                aggregated ? "; -a does not separate the energy of other programs" : "");
 }
 
 static double own_cpu(void)
@@ -108,7 +115,7 @@ void summary_print(const struct options *options, const struct engine *engine,
         return;
     print_samples(options, result);
     if (power->has_energy)
-        print_energy(result, power, sampled);
+        print_energy(result, power, sampled, options->aggregate);
     if (options->debug)
         print_details(options, engine, result, power);
 }

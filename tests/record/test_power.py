@@ -636,6 +636,23 @@ class Logs(Case):
         joules, _, seconds, _ = self.energy("-p", "log:" + path, "-s", "2", command=("sleep", "1"))
         self.assertAlmostEqual(joules, 4.5 * seconds, delta=4.5 * 0.0006)
 
+    def test_other_programs_during_a_log(self):
+        """Values that come after the run have the CPU time of the machine at their time, too."""
+        log = self.log([(0.02 * i, 6) for i in range(-5, 400)])
+        beside = subprocess.Popen([BUILD + "/samples/burn", "5"], stdout=subprocess.DEVNULL)
+        self.addCleanup(beside.wait)
+        self.addCleanup(beside.kill)
+        with open("/proc/stat") as stat:
+            before = sum(int(t) for i, t in enumerate(stat.readline().split()[1:8]) if i not in (3, 4)) / os.sysconf("SC_CLK_TCK")
+        self.energy("-p", "log:" + log, command=(BUILD + "/samples/burn", "1"))
+        with open("/proc/stat") as stat:
+            after = sum(int(t) for i, t in enumerate(stat.readline().split()[1:8]) if i not in (3, 4)) / os.sysconf("SC_CLK_TCK")
+        busy = [r[3] for r in Profile(self.out).readings]
+        self.assertEqual(busy, sorted(busy))
+        self.assertGreater(len(set(busy)), 20)
+        self.assertLess((busy[-1] - busy[0]) * 1e-9, after - before + 0.05)
+        self.assertGreater((busy[-1] - busy[0]) * 1e-9, 1)
+
     def test_log_of_another_time(self):
         self.fails("log: has no value from the time of the run", "-p", "log:" + self.log([(-50, 1), (-40, 2)]))
         self.assertTrue(Profile(self.out).samples)
