@@ -10,8 +10,8 @@
 #include "plot/errors.h"
 
 enum {
-    LEAST_CURVE = 64, /* points along a violin */
-    MOST_CURVE = 1000,
+    MIN_CURVE = 64, /* points along a violin */
+    MAX_CURVE = 1000,
     FEW_RUNS = 20,  /* the dots of more hide the boxes */
     USUAL_ROWS = 20 /* most without --top */
 };
@@ -166,12 +166,12 @@ static void put_violin(struct spreads *s, size_t i, double largest, struct exten
 {
     struct script *script = &s->plot->script;
     const struct spread *row = &s->rows[i];
-    double width = spread_bandwidth(row, largest), most = 0, curve[MOST_CURVE + 1];
+    double width = spread_bandwidth(row, largest), most = 0, curve[MAX_CURVE + 1];
     double first = row->values[0].value, last = row->values[row->count - 1].value;
     double from = fmax(axis.low, fmax(row->least, first - spread_reach * width));
     double to = fmin(last < 0 ? 0 : axis.high, last + spread_reach * width);
-    size_t points = LEAST_CURVE;
-    while (points < MOST_CURVE && (double)points * width < 4 * (to - from))
+    size_t points = MIN_CURVE;
+    while (points < MAX_CURVE && (double)points * width < 4 * (to - from))
         points++;
     for (size_t p = 0; p <= points; p++) {
         curve[p] = spread_density(row, from + (to - from) * (double)p / (double)points, width);

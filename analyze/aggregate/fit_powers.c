@@ -20,7 +20,7 @@
 #define WIDE      1.0
 #define IDLE_WIDE 0.2
 /* The part of the variance of time, around that of CPU times, from which on idle power is known not to be that of rows. */
-#define LEAST_IDLE 0.01
+#define MIN_IDLE 0.01
 /* The standard error of a power that is not known, as part of the mean power. */
 #define FIXED_ERROR 0.5
 /* Powers are computed again with more correction, which is this part of the correction: where that has no solution, CPU times
@@ -33,8 +33,8 @@
 
 /* The variance of an energy is at least this part of the sum of those of time and power, and at most so many times that of
  * the jackknife for its degrees of freedom. */
-#define LEAST_VARIANCE 0.25
-#define MOST_KNOWN     100.0
+#define MIN_VARIANCE 0.25
+#define MAX_KNOWN    100.0
 
 /* Rows with a smaller fraction of the CPU time share one power, as do rows beyond the greatest number. */
 enum { RARE = 1000 };
@@ -452,8 +452,7 @@ static bool varies(const struct problem *p)
         p->work[i] += p->matrix[i];
     memset(one, 0, m * sizeof *one);
     one[0] = 1;
-    bool result =
-        solve_symmetric(p->lapack, m, p->work, one, inverse) && inverse[0] * LEAST_IDLE < 1;
+    bool result = solve_symmetric(p->lapack, m, p->work, one, inverse) && inverse[0] * MIN_IDLE < 1;
     free(one);
     free(inverse);
     return result;
@@ -611,9 +610,9 @@ static double find_interval(const struct problem *p, size_t column, double ns, d
     double jackknife = p->covariance[u * p->unknowns + u] * scale * scale;
     double apart = error * error + power * power * squares;
     double both = squares > 0 ? 2 * ns * power * squares * follow_time(p, column) : 0;
-    double variance = fmax(apart * LEAST_VARIANCE, apart + both);
-    double known = jackknife > 0 ? variance / jackknife : MOST_KNOWN;
-    known = fmax(1, fmin(known, MOST_KNOWN));
+    double variance = fmax(apart * MIN_VARIANCE, apart + both);
+    double known = jackknife > 0 ? variance / jackknife : MAX_KNOWN;
+    known = fmax(1, fmin(known, MAX_KNOWN));
     return student_quantile(0.95, (FIT_GROUPS - 1) * known * known) * sqrt(variance);
 }
 
@@ -656,7 +655,7 @@ static void find_mean(struct problem *p)
     }
     p->mean = p->gross = cpu_ns > 0 ? fabs(joule) / cpu_ns : 0;
     double rest = square - cpu_ns * cpu_ns / p->time, slope = cpu_joule - joule * cpu_ns / p->time;
-    if (rest > LEAST_IDLE * square && slope > 0)
+    if (rest > MIN_IDLE * square && slope > 0)
         p->mean = slope / rest;
 }
 

@@ -22,7 +22,7 @@
 
 /* Where lines have a limit: the least that is left for a line of source or an instruction before other columns are left
  * out, and the least that is worth showing of where an instruction comes from. */
-enum { LEAST_WITH_SAMPLES = 32, LEAST_TEXT = 16, LEAST_ORIGIN = 12 };
+enum { MIN_WITH_SAMPLES = 32, MIN_TEXT = 16, MIN_ORIGIN = 12 };
 
 /* Escape sequences, "" without colour. */
 struct paint {
@@ -109,7 +109,7 @@ static void choose_values(struct listing *l)
     l->used[ANNOTATE_ENERGY] = l->annotation->quantity.name != NULL;
     l->used[ANNOTATE_SAMPLES] = options->assembly || options->metric == HEAT_SAMPLES;
     for (size_t i = 0; i < sizeof order / sizeof order[0] && l->line_width > 0; i++) {
-        int least = order[i] == ANNOTATE_SAMPLES ? LEAST_WITH_SAMPLES : LEAST_TEXT;
+        int least = order[i] == ANNOTATE_SAMPLES ? MIN_WITH_SAMPLES : MIN_TEXT;
         if (!l->used[order[i]] || order[i] == of_metric[options->metric] ||
             l->line_width >= text_column(l) + (size_t)least)
             continue;
@@ -302,7 +302,7 @@ static void put_origin(struct listing *l, const struct listed *line, size_t used
         return;
     used += 2;
     size_t room = l->line_width > used ? l->line_width - used : 0, all = elide_width(origin);
-    if (l->line_width > 0 && room < all && room < LEAST_ORIGIN) {
+    if (l->line_width > 0 && room < all && room < MIN_ORIGIN) {
         l->hides_origins = true;
     } else {
         output_printf(l->out, "  %s", l->paint.faint);

@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-#define MOST_OF_MEAN 20.0 /* longer intervals are gaps */
-#define MOST_SHAPE   1e3  /* of the gamma distribution: equal intervals */
-#define LEAST_SHAPE  0.5
-#define LONG_STAY    1e-2 /* rates by the mean interval */
-#define SHORT_STAY   1e1
-#define SHORT_RATE   1.5 /* of two to three rows that stay for about an interval */
+#define MAX_OF_MEAN 20.0 /* longer intervals are gaps */
+#define MAX_SHAPE   1e3  /* of the gamma distribution: equal intervals */
+#define MIN_SHAPE   0.5
+#define LONG_STAY   1e-2 /* rates by the mean interval */
+#define SHORT_STAY  1e1
+#define SHORT_RATE  1.5 /* of two to three rows that stay for about an interval */
 
 void fit_excess_add(struct fit_excess *e, const double *ns, const uint16_t *of, size_t threads,
                     size_t count)
@@ -17,7 +17,7 @@ void fit_excess_add(struct fit_excess *e, const double *ns, const uint16_t *of, 
     double all = 0, sum = 0, squares = 0, one = 0, two = 0, kept = 0;
     for (size_t i = 0; i < count; i++)
         all += ns[i];
-    double most = MOST_OF_MEAN * all / (double)count;
+    double most = MAX_OF_MEAN * all / (double)count;
     for (size_t i = 2; i < count; i++) {
         double d = ns[i], both = ns[i - 1] + d;
         if (!(d > 0) || !(both > d) || both > most)
@@ -107,7 +107,7 @@ static double shape_of(const struct fit_excess *e)
 {
     double count = (double)e->count, ns = (double)e->ns;
     double spread = (double)e->squares * count / (ns * ns) - 1;
-    return fmin(MOST_SHAPE, fmax(LEAST_SHAPE, spread > 0 ? 1 / spread : MOST_SHAPE));
+    return fmin(MAX_SHAPE, fmax(MIN_SHAPE, spread > 0 ? 1 / spread : MAX_SHAPE));
 }
 
 static double rate_of(const struct fit_excess *e)

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-enum { MOST_THREADS = 64 };
+enum { MAX_THREADS = 64 };
 
 void fit_seen_free(struct fit_seen *seen)
 {
@@ -56,7 +56,7 @@ bool fit_seen_fill(struct fit_seen *seen, struct fit_view *view)
     if (view->uses == NULL)
         return true;
     size_t threads = number_threads(seen, view);
-    if (threads == 0 || threads > MOST_THREADS)
+    if (threads == 0 || threads > MAX_THREADS)
         return false;
     begin(seen, view, threads);
     for (size_t i = 0, k = 0; i < view->stretch->count; i++)

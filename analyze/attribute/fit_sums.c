@@ -18,7 +18,7 @@ enum { MAX_CPUS = 1 << 12, SUM_ROOM = 10 };
 enum { WORD_TIME = 18, WORD_ENERGY = 46 };
 #define NS_PART    0x1p-44 /* of such a sum */
 #define JOULE_PART 0x1p-16
-#define MOST_PART  0x1p-11
+#define MAX_PART   0x1p-11
 
 static inline void add_product(struct fit *fit, exact *sum, double value, int shift)
 {
@@ -228,7 +228,7 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
     double cpus = most / w->ns, ns = 3 * most * (cpus > 1 ? cpus : 1);
     double joule = 3 * cpus * fabs(w->energy);
     double part = ns * NS_PART > joule * JOULE_PART ? ns * NS_PART : joule * JOULE_PART;
-    if (!(part < MOST_PART)) {
+    if (!(part < MAX_PART)) {
         add_exactly(fit, group, w); /* the products are too large for words */
         return;
     }

@@ -10,15 +10,15 @@
 #include "base/vectors.h"
 
 enum {
-    LEAST_ALIKE = 2,
+    MIN_ALIKE = 2,
     SHORT_STAY =
         8 /* samples: a thread that waits and runs in turn for less than this is not well seen */
 };
 /* By how much intervals differ from CPU times, at least, unless the thread was seen waiting. */
-#define LEAST_SPREAD 0.25
+#define MIN_SPREAD 0.25
 /* If a thread is seen at random moments, it runs for about as long as its CPU time. */
-#define MOST_RATIO 2.0
-#define NO_MEAN    UINT32_MAX
+#define MAX_RATIO 2.0
+#define NO_MEAN   UINT32_MAX
 
 /* Successive samples of a thread that ran, with the same CPU time: together, that is exact. */
 struct fit_mean {
@@ -108,7 +108,7 @@ static bool any_alike(struct fit_times *t, const struct fit_view *v)
             alike += cpu_ns > 0 && last > 0 && is_alike(cpu_ns, last);
             t->cpu_ns[k] = cpu_ns > 0 ? cpu_ns : last;
         }
-    return alike >= LEAST_ALIKE;
+    return alike >= MIN_ALIKE;
 }
 
 /* Sample I ended with K, which ran. */
@@ -173,9 +173,9 @@ static void find_threads(struct fit_times *t, const struct fit_view *v)
 
 static bool is_seen_at_random(const struct fit_looks *l)
 {
-    return 8 * (l->alike + 1) >= 7 * l->ran && l->alike >= LEAST_ALIKE &&
-           l->ns <= MOST_RATIO * l->cpu_ns && l->cpu_ns <= MOST_RATIO * l->ns &&
-           (l->waited > 0 || l->spread > LEAST_SPREAD * l->ns);
+    return 8 * (l->alike + 1) >= 7 * l->ran && l->alike >= MIN_ALIKE &&
+           l->ns <= MAX_RATIO * l->cpu_ns && l->cpu_ns <= MAX_RATIO * l->ns &&
+           (l->waited > 0 || l->spread > MIN_SPREAD * l->ns);
 }
 
 /* Does it wait and run in turn for too short to be well seen? */
@@ -194,8 +194,7 @@ static double scale_of(const struct fit_times *t, const struct fit_looks *looks)
     const struct fit_mean *m = &t->means[looks->mean];
     double cpu_ns = m->cpu_ns * (double)m->samples;
     bool known = (m->begins && m->ends) || is_restless(looks);
-    return known && m->ns <= MOST_RATIO * cpu_ns && cpu_ns <= MOST_RATIO * m->ns ? cpu_ns / m->ns
-                                                                                 : 1;
+    return known && m->ns <= MAX_RATIO * cpu_ns && cpu_ns <= MAX_RATIO * m->ns ? cpu_ns / m->ns : 1;
 }
 
 /* Thread sample K ended interval I; thread samples of the sample before begin with BEFORE. Later ones have been placed. */

@@ -123,11 +123,11 @@ static struct others_part part_of_others(const struct use_times *t, double cpus,
  * and there are few different slopes. */
 static double wanted_by_others(const struct stretch *s, double others_ns, double time_ns)
 {
-    enum { MOST_STEPS = 40 };
+    enum { MAX_STEPS = 40 };
     struct use_times times;
     double wanted = others_ns / time_ns;
     find_use_times(s, time_ns, &times);
-    for (int step = 0; step < MOST_STEPS; step++) {
+    for (int step = 0; step < MAX_STEPS; step++) {
         struct others_part part = part_of_others(&times, s->cpus, wanted);
         double lack = others_ns - part.given;
         if (lack <= 1e-9 * others_ns)

@@ -18,7 +18,7 @@
 enum {
     ARC_NAME = 13 + 2 + 10, /* where names begin, without the columns of costs and calls */
     PRIMARY_NAME = ARC_NAME - 4,
-    LEAST_NAME = 10, /* what they have of a line that is too short */
+    MIN_NAME = 10,   /* what they have of a line that is too short */
     SHORT_LINE = 100 /* has narrower columns, and neither energy nor binaries */
 };
 
@@ -82,7 +82,7 @@ static void put_name(const struct callgraph_view *v, struct output *out,
     size_t used = (size_t)(at + cost_width(v) + called_width(v)) + elide_width(after);
     if (v->width > 0) {
         char *shorter =
-            elide(name, v->width > used + LEAST_NAME ? v->width - used : (size_t)LEAST_NAME);
+            elide(name, v->width > used + MIN_NAME ? v->width - used : (size_t)MIN_NAME);
         free(name);
         name = shorter;
     }

@@ -44,8 +44,8 @@ struct dwarf_sections {
 
 /* A large page takes a third of the time that small ones take for as much memory, but not if there are many: they were not in use,
  * and the host of a virtual machine has taken them back [bytes]. */
-#define LARGE_PAGE    (UINT64_C(2) << 20)
-#define MOST_IN_LARGE (UINT64_C(16) << 20)
+#define LARGE_PAGE   (UINT64_C(2) << 20)
+#define MAX_IN_LARGE (UINT64_C(16) << 20)
 
 /* .debug_info is the last one: if only its begin is unpacked, the rest takes no memory. */
 void dwarf_sections_reserve(struct dwarf_sections *d)
@@ -62,7 +62,7 @@ void dwarf_sections_reserve(struct dwarf_sections *d)
     }
     d->sections[DEBUG_INFO].room = total;
     total += info;
-    if (total < LARGE_PAGE / 4 || total > MOST_IN_LARGE)
+    if (total < LARGE_PAGE / 4 || total > MAX_IN_LARGE)
         return;
     /* an end that would fill less than a quarter of a large page gets small ones */
     const uint64_t large = (total + LARGE_PAGE / 4 * 3) / LARGE_PAGE * LARGE_PAGE;

@@ -93,12 +93,12 @@ static char *undo(const char *name, const char *suffix, struct demangle_costs *c
  * and calls itself for each letter of some types. Names of the standard library have up to 20 references. */
 static char *undo_d(const char *name, struct demangle_costs *costs)
 {
-    enum { MOST_LETTERS = 4096, MOST_REFERENCES = 32 };
-    const size_t length = strnlen(name, MOST_LETTERS);
+    enum { MAX_LETTERS = 4096, MAX_REFERENCES = 32 };
+    const size_t length = strnlen(name, MAX_LETTERS);
     size_t references = 0;
     for (size_t i = 0; i < length; i++)
         references += name[i] == 'Q';
-    if (length == MOST_LETTERS || references > MOST_REFERENCES || !has_budget(costs))
+    if (length == MAX_LETTERS || references > MAX_REFERENCES || !has_budget(costs))
         return NULL;
     costs->mangled += length;
     char *text = dlang_demangle(name, 0);

@@ -31,7 +31,7 @@ struct machine_hook {
 /* A direct branch at AT to TARGET. */
 typedef void machine_branch(void *opaque, uint64_t at, uint64_t target, bool is_call);
 
-enum { MACHINE_START = 16, MACHINE_LONGEST_THUNK = 128 };
+enum { MACHINE_START = 16, MACHINE_MAX_THUNK = 128 };
 
 struct machine {
     uint16_t elf;       /* e_machine of ELF files */
@@ -60,7 +60,7 @@ struct machine {
     void (*start)(uint64_t enter, uint8_t to[MACHINE_START]);
     /* Writes a thunk: notes its number, jumps to the beginning of the pool; then the moved code, and a jump to what follows
      * that in the function. Returns where the moved code begins in it, or 0 where something is too far. */
-    size_t (*thunk)(const struct machine_hook *hook, uint8_t to[MACHINE_LONGEST_THUNK]);
+    size_t (*thunk)(const struct machine_hook *hook, uint8_t to[MACHINE_MAX_THUNK]);
     /* Writes a jump of SIZE bytes from the address FROM to TARGET. Returns false, with nothing written, if that is too far. */
     bool (*write_jump)(uint64_t from, uint64_t target, uint8_t *to, size_t size);
     /* Writes the branch in the first of SIZE bytes of CODE, at the address FROM, so that it leads to TARGET. Returns its length; 0: it is too

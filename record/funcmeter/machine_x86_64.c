@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "record/funcmeter/machine.h"
 
-enum { LONGEST_INSTRUCTION = 15, ENTRY_JUMP = 10, JUMP = 5, SHORT_JUMP = 2 };
+enum { MAX_INSTRUCTION = 15, ENTRY_JUMP = 10, JUMP = 5, SHORT_JUMP = 2 };
 
 static ZydisDecoder make_decoder(bool minimal)
 {
@@ -159,7 +159,7 @@ static void put_instruction(struct writer *w, const ZydisDecodedInstruction *in,
                             const struct machine_hook *hook, size_t at)
 {
     uint64_t next = hook->address + at + in->length;
-    uint8_t bytes[LONGEST_INSTRUCTION];
+    uint8_t bytes[MAX_INSTRUCTION];
     memcpy(bytes, hook->code + at, in->length);
     if (is_call(in))
         put_return_address(w, next);
@@ -188,7 +188,7 @@ static void put_instruction(struct writer *w, const ZydisDecodedInstruction *in,
     put(w, bytes + offset + 4, after);
 }
 
-static size_t make_thunk(const struct machine_hook *hook, uint8_t to[MACHINE_LONGEST_THUNK])
+static size_t make_thunk(const struct machine_hook *hook, uint8_t to[MACHINE_MAX_THUNK])
 {
     struct writer w = {.bytes = to, .place = hook->place};
     const uint8_t push = 0x68;

@@ -61,12 +61,12 @@ static void read_text(const struct reader *r, const uint8_t *code, size_t size, 
 
 /* Moves COUNT words that begin a function, the first KEPT bytes of which stay. Returns where the moved code begins. */
 static size_t move(const struct machine *machine, const uint32_t *words, size_t count, size_t kept,
-                   uint8_t thunk[MACHINE_LONGEST_THUNK])
+                   uint8_t thunk[MACHINE_MAX_THUNK])
 {
     uint8_t code[16];
     for (size_t i = 0; i < count; i++)
         put_u32le(code + 4 * i, words[i]);
-    memset(thunk, 0, MACHINE_LONGEST_THUNK); /* not instructions for capstone */
+    memset(thunk, 0, MACHINE_MAX_THUNK); /* not instructions for capstone */
     const struct machine_hook hook = {.code = code,
                                       .kept = kept,
                                       .moved = 4 * count - kept,
@@ -156,7 +156,7 @@ static const struct {
 
 static void compare_form(struct check *check, const struct reader *r, size_t i, bool far)
 {
-    uint8_t thunk[MACHINE_LONGEST_THUNK];
+    uint8_t thunk[MACHINE_MAX_THUNK];
     char text[1000], want[1000];
     const struct machine *machine = far ? &machine_aarch64_far : &machine_aarch64;
     size_t at = move(machine, &forms[i].word, 1, 0, thunk);
@@ -200,7 +200,7 @@ static bool leads_to(const uint8_t *thunk, char *text, uint64_t target)
         if (at[0] == 'b' && last_number(at) == target)
             return true;
     }
-    for (size_t i = ENTRY; i + 8 <= MACHINE_LONGEST_THUNK; i += 4)
+    for (size_t i = ENTRY; i + 8 <= MACHINE_MAX_THUNK; i += 4)
         if (get_u64(thunk + i, false) == target)
             return true;
     return false;
@@ -221,7 +221,7 @@ static void keeps_all_targets(struct check *check)
     uint64_t state = 1;
     CHECK(reader_open(&r));
     for (unsigned i = 0; i < 4000 && check->why[0] == '\0'; i++) {
-        uint8_t thunk[MACHINE_LONGEST_THUNK], code[4];
+        uint8_t thunk[MACHINE_MAX_THUNK], code[4];
         char before[1000], after[1000];
         const unsigned kind = i % (sizeof kinds / sizeof kinds[0]);
         state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -260,7 +260,7 @@ static void keeps_landing_pads(struct check *check)
     struct reader r = {0};
     CHECK(reader_open(&r));
     for (size_t i = 0; i < sizeof pads / sizeof pads[0]; i++) {
-        uint8_t thunk[MACHINE_LONGEST_THUNK], code[4];
+        uint8_t thunk[MACHINE_MAX_THUNK], code[4];
         char text[1000];
         const uint32_t words[2] = {pads[i].word, 0xaa0103e0};
         put_u32le(code, pads[i].word);
