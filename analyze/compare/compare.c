@@ -170,6 +170,11 @@ bool compare_is_label(const struct compare *c, const struct compare_row *row)
     return false;
 }
 
+bool compare_is_kernel(const struct compare *c, const struct compare_row *row)
+{
+    return is_called(c, some_set(c, row), LABEL_KERNEL);
+}
+
 /* ---- matching ---- */
 
 /* Rows of the comparison by tuple: of the base, and of other run sets only. Number + 1, 0: none. */

@@ -67,6 +67,9 @@ const struct pbin_keys *compare_keys(const struct compare *compare);
 /* Has ROW no code, as _idle? It is 0 in a run set that lacks it. */
 bool compare_is_label(const struct compare *compare, const struct compare_row *row);
 
+/* Is ROW all of the kernel's code? */
+bool compare_is_kernel(const struct compare *compare, const struct compare_row *row);
+
 /* Text of key number I of ROW of any run set, or NULL if the key is a number. */
 const char *compare_text(const struct compare *compare, const struct run_set_row *row, size_t i);
 

@@ -204,6 +204,8 @@ static void test_rows(const struct compare *c, size_t other, enum compare_metric
     for (size_t i = 0; i < c->count; i++) {
         struct pair pair = {&c->sets[0], &c->sets[other], c->rows[i].set[0], c->rows[i].set[other]};
         bool present = pair.a != NULL || pair.b != NULL;
+        if (test == TEST_SAMPLING && compare_is_kernel(c, &c->rows[i]))
+            present = false; /* of one run, what other programs and interrupts cause is not known */
         p[i] = present && largest_share(&pair, metric) >= c->options.least_share
                    ? test_pair(c, &pair, test, metric)
                    : NAN;

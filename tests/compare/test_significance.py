@@ -10,6 +10,7 @@ import random
 import tempfile
 import unittest
 
+import pbin
 import simulate
 import tool
 
@@ -121,6 +122,23 @@ class SlowerFunction(Significance):
         files = [simulate.save(HOLDER.name, f"l{i}.pbin", simulate.run(PROGRAM, 11000 + i, WORK, 400, stay=200))
                  for i in range(10)]
         self.assertEqual([self.changed(*p) for p in self.pairs(files, 20)], [{}] * 20)
+
+    def test_kernel_of_single_runs(self):
+        """Its time depends on the rest of the machine: one run on each side proves nothing, several runs do."""
+        def save(name, parts):
+            samples = [pbin.Sample(10**6, 1.0, [(0, int(i % 10 < kernel), 10**6)]) for i, kernel in enumerate(parts)]
+            profile = pbin.Profile({"name": name, "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": 1, "cpu_time": 1,
+                                    "times": 1, "samples": len(samples), "wall_ns": len(samples) * 10**6},
+                                   [pbin.Thread(1, 1, "app")],
+                                   [pbin.Location(0x1000, "app", [pbin.Frame("work", "work")]),
+                                    pbin.Location(0x2000, "_kernel", [pbin.Frame("_kernel", "_kernel")])], samples)
+            return self.file(name, pbin.write(profile))
+        few = [save(f"few{i}.pbin", [1] * (2000 + i)) for i in range(3)]
+        much = [save(f"much{i}.pbin", [4] * (2000 + i)) for i in range(3)]
+        self.assertNotIn("_kernel", self.changed(few[0], much[0]))
+        self.assertEqual(self.changed("--base", *few, "--with", *much)["_kernel"], "slower")
+        work = [save(f"{name}.pbin", [k] * 2000) for name, k in (("less", 1), ("more", 6))]
+        self.assertEqual(self.changed(*work), {"work": "faster"})
 
     def test_limits(self):
         base, slow = make("m", 1, 12000), make("n", 1, 13000, dict(WORK, mild=WORK["mild"] * 3))
