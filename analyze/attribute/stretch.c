@@ -144,6 +144,8 @@ static double energy_before(const struct stretch *s, const uint8_t *steady, size
     if (i < 2 || i + 2 >= s->count || !steady[i - 1] || !steady[i + 2])
         return -1;
     double before = s->rate[i - 1], after = s->rate[i + 1];
+    if (fabs(s->rate[i] - after) <= STRETCH_SAME_POWER * fabs(after)) /* updated with the sample */
+        return -1;
     double part = *cut = (s->rate[i] - after) / (before - after);
     return part > 0 && part < 1 && before > 0 && after > 0 ? part * before / s->rate[i] : -1;
 }
