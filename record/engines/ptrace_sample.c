@@ -71,11 +71,12 @@ void ptrace_add_total(struct engine_run *run, const struct tracee *tracee)
 static bool look(struct engine_run *run, struct tracee *tracee)
 {
     struct run_time time;
+    run->sleepers |= tracee->slept > 0; /* while it waits for a CPU, too */
     if (tracee->state != TRACEE_RUNNING)
         return false;
-    if (tracee
-            ->late) /* its times stay those of that stop: it may have run and begun to wait since */
+    if (tracee->late && tracee->ran) /* its times stay those of that stop */
         return false;
+    tracee->late = false; /* it waited then, and may run now */
     bool steady = tracee->steady >= STEADY && tracee->slept == 0;
     if (steady && !tracee_waits(tracee))
         return true;
