@@ -105,6 +105,9 @@ struct engine_result {
 };
 
 #define ENGINE_TICK (SECOND / 100) /* [ns] between two ticks, at most */
+/* CPU time is divided where power was read, if readings are so many mean intervals apart; shorter times would make those of
+ * rows less exact. */
+enum { ENGINE_FEW = 5 };
 
 struct engine_run;
 

@@ -56,6 +56,7 @@ struct meter {
     double phase;            /* 0..1: of the intervals between readings of powers */
     unsigned unmoved;        /* readings in turn that found no counter moved */
     uint64_t due;            /* CLOCK_MONOTONIC [ns] */
+    uint64_t early;          /* an update is expected: a tick so long before that [ns] reads, too */
     uint64_t cost;           /* of reading all channels once [ns], smoothed */
     uint64_t suspended;      /* of the machine, when it was last read [ns] */
 };
@@ -73,7 +74,7 @@ struct power {
     bool begun, started;         /* the first readings were taken; START is known */
     bool failed, closing;        /* closing: the last readings are taken */
     uint64_t start;              /* CLOCK_MONOTONIC [ns] of time 0 */
-    uint64_t next;               /* CLOCK_MONOTONIC [ns]: when the next source is due */
+    uint64_t next, soonest; /* CLOCK_MONOTONIC [ns]: when the next source is due; may be read */
     uint64_t end, busy_start, busy_end, reading, slept;
     double baseline_w;
     struct raw_reading *readings;
@@ -432,6 +433,8 @@ static int read_meter(struct power *p, struct meter *meter)
         cost > meter->cost ? meter->cost + (cost - meter->cost) / 16 : (meter->cost + cost) / 2;
     p->reading += cost;
     pace(meter, moved);
+    bool expected = meter->counts && !moved && wait_for_update(meter, false) > 0;
+    meter->early = expected ? meter->interval : 0;
     meter->due = begin + meter->interval;
     return 0;
 }
@@ -483,18 +486,20 @@ int power_tick(struct power *p, uint64_t now)
         p->start = clock_now() - now;
     p->started = true;
     uint64_t clock = p->start + now;
-    if (clock < p->next && !first)
+    if (clock < p->soonest && !first)
         return 0;
     if (p->taken)
         p->count = 0;
     p->taken = false;
-    p->next = UINT64_MAX;
+    p->next = p->soonest = UINT64_MAX;
     for (size_t m = 0; m < p->meter_count; m++) {
         struct meter *meter = &p->meters[m];
-        if ((first || meter->due <= clock) && read_meter(p, meter) != 0)
+        if ((first || meter->due - meter->early <= clock) && read_meter(p, meter) != 0)
             return -1;
         if (meter->due < p->next)
             p->next = meter->due;
+        if (meter->due - meter->early < p->soonest)
+            p->soonest = meter->due - meter->early;
     }
     return 0;
 }

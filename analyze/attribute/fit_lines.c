@@ -165,6 +165,15 @@ static void give_up(struct fit_windows *w, size_t i, size_t reach, uint16_t colu
         w->bad[fit_window_of(w, 0, q)] = w->bad[fit_window_of(w, 1, q)] = true;
 }
 
+/* Over how many intervals up to number I the CPU time of a thread sample was used. */
+static size_t reach_of(const struct fit_windows *w, size_t i, size_t reach)
+{
+    size_t own = 1;
+    while (own < reach && !(w->divided && w->view->threads[i - own] == 0))
+        own++;
+    return own;
+}
+
 /* A thread sample that does not follow another at once has its CPU time for itself, which is the more of chance. Two
  * successive ones of a thread in one window are a sample of odd and one of even number: each has the CPU time of both. */
 static void pair_up(struct fit_windows *w, size_t i, size_t k)
@@ -172,12 +181,15 @@ static void pair_up(struct fit_windows *w, size_t i, size_t k)
     const struct fit_view *v = w->view;
     struct fit *fit = w->fit;
     uint32_t p = v->uses[k].previous;
+    while (w->divided && p != STRETCH_NONE && !(v->cpu_ns[p] > 0)) /* it waited */
+        p = v->uses[p].previous;
     fit->paired[k] = p != STRETCH_NONE && !fit->paired[p] && v->cpu_ns[p] > 0;
     if (!fit->paired[k])
         return;
     size_t before = fit->sample[p], window = fit_window_of(w, 0, i);
-    fit->paired[k] = v->uses[p].reach == 1 && window == fit_window_of(w, 1, i) &&
-                     window == fit_window_of(w, 0, before) && window == fit_window_of(w, 1, before);
+    fit->paired[k] = reach_of(w, before, v->uses[p].reach) == 1 &&
+                     window == fit_window_of(w, 1, i) && window == fit_window_of(w, 0, before) &&
+                     window == fit_window_of(w, 1, before);
     if (!fit->paired[k])
         return;
     uint16_t a = fit->of[p], b = fit->of[k];
@@ -226,11 +238,13 @@ static void add_thread_sample(struct fit_windows *w, size_t i, size_t k)
     if (!(cpu_ns > 0) || !(v->stretch->ns[i] > 0))
         return;
     struct link own = links_of(v, w->fit, i, k);
+    if (w->divided) /* its interval says nothing about its CPU time */
+        own = (struct link){FIT_NOWHERE, FIT_NOWHERE, false};
     if (own.before != FIT_NOWHERE)
         a = w->fit->of[own.before];
     else if (own.shares && use != NULL)
         a = w->fit->of[use->before];
-    size_t reach = use != NULL ? use->reach : 1;
+    size_t reach = use != NULL ? reach_of(w, i, use->reach) : 1;
     if (reach > MAX_REACH)
         give_up(w, i, reach, b, cpu_ns);
     else if (reach > 1)

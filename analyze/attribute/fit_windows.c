@@ -475,6 +475,18 @@ static void look_for_averages(const struct fit_windows *w)
     }
 }
 
+/* A thread that waits in many samples shares the CPU time between two samples without threads equally among those in which
+ * it ran. */
+static bool is_divided(const struct fit_view *v)
+{
+    size_t empty = 0, waiting = 0;
+    for (size_t i = 0; i < v->stretch->count && v->uses != NULL; i++)
+        empty += v->threads[i] == 0;
+    for (size_t k = 0; k < v->thread_samples && empty > 0; k++)
+        waiting += !(v->cpu_ns[k] > 0);
+    return empty > 0 && 4 * waiting >= v->thread_samples;
+}
+
 void fit_add_stretch(struct fit *fit, const struct fit_view *view)
 {
     struct fit_windows w;
@@ -487,6 +499,7 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
              fit_seen_fill(&fit->seen, &placed);
     fit->waits_unknown = w.seen;
     w.differ = w.seen || fit_times_differ(view);
+    w.divided = is_divided(view);
     w.taken_from = w.taken_end = 0;
     memset(w.total, 0, sizeof w.total);
     w.restless = !w.differ && fit_times_place(&fit->times, &placed, w.ends);

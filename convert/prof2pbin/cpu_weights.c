@@ -97,14 +97,32 @@ static struct weighed_thread *thread_at(struct cpu_weights *w, uint32_t number)
     return &w->threads[number];
 }
 
+/* Of USED_NS since the last record of T, returns what was used after an edge that ends a stretch: CPU time is taken to be
+ * used evenly. */
+static uint64_t end_at_edge(const struct cpu_weights *w, struct weighed_thread *t, uint64_t used_ns)
+{
+    uint64_t passed_ns = w->last_ns - t->seen_ns, before_ns = w->edge_ns - t->seen_ns;
+    bool passed = t->edge < w->edges && w->edge_ns >= t->seen_ns;
+    t->edge = w->edges;
+    t->seen_ns = w->last_ns;
+    if (!passed || t->weight < EDGE_WINDOW)
+        return used_ns;
+    uint64_t part_ns = passed_ns > 0 ? cpu_weights_scale(used_ns, before_ns, passed_ns) : 0;
+    t->cpu_ns += part_ns;
+    close_stretch(t);
+    return used_ns - part_ns;
+}
+
 /* CPU time is exact at every record. A sighting that may or may not have run has what was used before it. */
-static void add_exact(struct weighed_thread *t, uint8_t flags, uint64_t used_ns)
+static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uint8_t flags,
+                      uint64_t used_ns)
 {
     bool alone = (flags & RAW_ASSUMED) != 0;
+    t->total_ns += used_ns;
+    used_ns = end_at_edge(w, t, used_ns);
     if (alone && t->weight > 0)
         close_stretch(t);
     t->cpu_ns += used_ns;
-    t->total_ns += used_ns;
     if ((flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN && (++t->weight == CPU_WINDOW || alone))
         close_stretch(t);
 }
@@ -138,7 +156,7 @@ static int add_thread_sample(struct cpu_weights *w, const struct tracked *tracke
     if (w->nominal)
         add_nominal(t, flags, used_ns, tracked->cpu_ns);
     else
-        add_exact(t, flags, used_ns);
+        add_exact(w, t, flags, used_ns);
     if ((t->total_ns | t->weight | used_ns) > MAX_CPU_NS)
         return -1;
     if (t->image != RAW_NO_IMAGE)
@@ -197,6 +215,7 @@ static int add_steady(struct cpu_weights *w, struct tracker *tracker, const stru
         } else {
             add_steady_exact(t, s, seat, known_ns);
             t->total_ns += used_ns;
+            t->seen_ns = w->last_ns;
         }
         if ((t->total_ns | t->weight) > MAX_CPU_NS)
             return -1;
@@ -220,15 +239,22 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
 {
     uint64_t last_ns = w->last_ns;
     struct steady steady;
-    for (size_t i = 0; i < s->count; i++)
+    bool edges = w->edges > 0 && w->edge_ns == w->last_ns; /* the last sample was one */
+    for (size_t i = 0; i < s->count; i++) {
         last_ns = s->time_ns[i] > last_ns ? s->time_ns[i] : last_ns;
-    if (s->flags != NULL && w->kernel == NULL &&
+        edges |= s->threads[i] == 0 && !w->nominal;
+    }
+    if (s->flags != NULL && w->kernel == NULL && !edges &&
         tracker_is_steady(tracker, s, 0, s->count, 0, last_ns, &steady)) {
         w->last_ns = last_ns;
         return add_steady(w, tracker, &steady);
     }
     for (size_t i = 0, at = 0; i < s->count; i++) {
         w->last_ns = s->time_ns[i] > w->last_ns ? s->time_ns[i] : w->last_ns;
+        if (s->threads[i] == 0 && !w->nominal) {
+            w->edges++;
+            w->edge_ns = w->last_ns;
+        }
         for (size_t seat = 0; seat < s->threads[i]; seat++, at++) {
             uint64_t used_ns;
             uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;

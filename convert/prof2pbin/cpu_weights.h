@@ -7,7 +7,9 @@
  * time of each interval to the sighting at its end is wrong by up to 6 points, with up to 1.5 times that deviation.
  *
  *   stretch (ptrace): CPU_WINDOW successive sightings of a thread; the remaining ones belong to the last stretch. Its
- *                     CPU time is known exactly from the records at its ends.
+ *                     CPU time is known exactly from the records at its ends. It also ends at a sample without threads,
+ *                     where the power sensor was updated, if it has EDGE_WINDOW sightings: then windows of the sensor have
+ *                     an exact CPU time. Between the records around such a sample, CPU time is taken to be used evenly.
  *   stretch (perf):   from one total to the next, which is divided among its sightings in proportion to their
  *                     nominal CPU time.
  *
@@ -31,7 +33,7 @@
 #include "convert/prof2pbin/kernel_share.h"
 #include "convert/prof2pbin/thread_tracker.h"
 
-enum { CPU_WINDOW = 64, MISSED = 64 };
+enum { CPU_WINDOW = 64, EDGE_WINDOW = 2, MISSED = 64 };
 #define MAX_CPU_NS (UINT64_MAX / 2) /* of all threads: 292 years, so that no sum wraps */
 
 /* CPU time, and the sightings that share it: their number, or their nominal CPU time. */
@@ -45,8 +47,9 @@ struct weighed_thread {
     /* while samples are measured: the open stretch, and the last exact CPU time */
     uint64_t weight, cpu_ns, known_ns, last_ns;
     uint32_t task, image;
-    uint64_t records;   /* remaining */
-    uint64_t sightings; /* while samples are measured, if CPU time is nominal */
+    uint64_t records;       /* remaining */
+    uint64_t sightings;     /* while samples are measured, if CPU time is nominal; if not: */
+    uint64_t edge, seen_ns; /* number of the last edge before its last record, and time of that */
     uint64_t total_ns;
     /* while it is taken: of the stretch before AT, LEFT of WEIGHT is left; each unit of weight gets EACH_NS, and REST of
      * every WEIGHT units one more: ODD is how near the next one is */
@@ -65,8 +68,9 @@ struct cpu_weights {
     uint64_t misplaced;          /* sightings in the wrong place */
     uint64_t *by_image;          /* CPU time of images [ns] */
     uint64_t last_ns;            /* time of the last sample */
-    size_t missed;               /* threads that were missed more often than chance explains */
-    uint64_t missed_ns;          /* their CPU time */
+    uint64_t edges, edge_ns; /* samples without threads, if CPU time is exact; time of the last */
+    size_t missed;           /* threads that were missed more often than chance explains */
+    uint64_t missed_ns;      /* their CPU time */
 };
 
 /* Reads the samples of RAW, whose position is the first sample before and after. Returns 0 with WEIGHTS filled, or -1

@@ -17,8 +17,6 @@ static const double idle =
 /* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest
  * length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
-/* Where power is read, a window of FEW mean intervals may end; shorter ones would make the times of rows less exact. */
-enum { FEW = 5 };
 
 void perf_window_free(struct perf_window *w)
 {
@@ -145,7 +143,7 @@ uint64_t perf_program_cpu(const struct engine_run *run)
 static bool ends_with_readings(const struct engine_run *run)
 {
     const struct perf_window *w = &run->window;
-    return (double)w->every >= FEW * run->sets.mean && w->every <= longest / 2 &&
+    return (double)w->every >= ENGINE_FEW * run->sets.mean && w->every <= longest / 2 &&
            w->every >= w->length;
 }
 
@@ -226,7 +224,7 @@ void perf_window_read(struct engine_run *run, uint64_t read)
     w->every = read > w->read ? read - w->read : 0;
     w->read = read;
     if (read <= run->last || clock <= begin || now <= clock ||
-        (double)(clock - begin) < FEW * run->sets.mean || clock - begin < w->length)
+        (double)(clock - begin) < ENGINE_FEW * run->sets.mean || clock - begin < w->length)
         return;
     size_t sightings, count = entries_until(w, read, &sightings);
     double part = (double)(clock - begin) / (double)(now - begin);

@@ -23,9 +23,21 @@ uint64_t ptrace_time(const struct engine_run *run)
 
 void ptrace_tick(struct engine_run *run)
 {
-    uint64_t read = 0;
-    bool again = run->hooks->tick(run->hooks->context, ptrace_time(run), &read) != UINT64_MAX;
-    run->next_tick = again ? clock_now() + ENGINE_TICK : UINT64_MAX;
+    uint64_t read = 0, due = run->hooks->tick(run->hooks->context, ptrace_time(run), &read);
+    uint64_t now = clock_now(), soonest = now + (uint64_t)(run->pace.mean / 2);
+    run->next_tick = due < UINT64_MAX ? now + ENGINE_TICK : UINT64_MAX;
+    if (read > 0)
+        ptrace_mark(run, read);
+    if (due < UINT64_MAX && ptrace_divides(run) && run->start + due < run->next_tick)
+        run->next_tick = run->start + due < soonest ? soonest : run->start + due;
+}
+
+/* A tick between two samples. */
+static void tick_apart(struct engine_run *run)
+{
+    uint64_t begin = run->pace.most > 0 ? clock_thread() : 0; /* a system call */
+    ptrace_tick(run);
+    run->ticking += run->pace.most > 0 ? clock_thread() - begin : 0;
 }
 
 /* No PTRACE_O_EXITKILL: the program must not die with the sampler. If the sampler is killed, the kernel detaches all
@@ -127,7 +139,7 @@ static void step(struct engine_run *run)
     if (now >= due && !run->ended)
         ptrace_sample(run);
     else if (now >= run->next_tick)
-        ptrace_tick(run);
+        tick_apart(run);
     expire(run, now);
 }
 

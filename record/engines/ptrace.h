@@ -44,8 +44,11 @@ struct engine_run {
      * counts confirm. */
     uint64_t likely, exact;
     struct pace pace;
-    uint64_t next_ticks;            /* when to read the ticks of processes again [ns], absolute */
-    uint64_t next_tick;             /* absolute, UINT64_MAX: with the next sample */
+    uint64_t next_ticks;  /* when to read the ticks of processes again [ns], absolute */
+    uint64_t next_tick;   /* absolute, UINT64_MAX: with the next sample */
+    uint64_t read, every; /* the last reading of power; from the one before to it [ns of the run] */
+    uint64_t ticking;     /* CPU time for ticks since the last sample [ns] */
+    double contended;     /* part of the last samples in which a thread waited for a CPU */
     uint64_t stops, probes, probed; /* stops; twice in a row; CPU time between the two [ns] */
     struct latency latency;
     uint64_t start, last; /* [ns]: of the run, absolute; of the last sample, since then */
@@ -59,7 +62,7 @@ struct engine_run {
 
 /* Nanoseconds since the start of the run. */
 uint64_t ptrace_time(const struct engine_run *run);
-/* Lets the caller read its power sources. */
+/* Lets the caller read its power sources, and marks a new value. */
 void ptrace_tick(struct engine_run *run);
 /* The ptrace options for a thread and its process. */
 unsigned long ptrace_options(const struct engine_run *run, const struct tracee *tracee);
@@ -86,6 +89,10 @@ void ptrace_read_ticks(struct engine_run *run, struct process *process);
 
 /* ptrace_sample.c: call before the wait for a sample. */
 void ptrace_rest(struct engine_run *run);
+/* Power has a new value since READ of the run: delivers a sample without threads, at which CPU times are divided. */
+void ptrace_mark(struct engine_run *run, uint64_t read);
+/* Are readings of power far enough apart for that, and do threads share CPUs? Otherwise samples show better when they ran. */
+bool ptrace_divides(const struct engine_run *run);
 /* Takes and delivers a sample of all threads. */
 void ptrace_sample(struct engine_run *run);
 /* An AWAITED one has stopped: reads its PC and times. */

@@ -36,8 +36,19 @@ void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
     run->rows[run->row_count++] = *row;
 }
 
+/* One that waits for a CPU before it stops, or that stopped late, may have used CPU time since its times were read. Windows of
+ * the power sensor need to have it. Whether it has been on a CPU since then is still to be found out. */
+static void renew_cpu(struct tracee *tracee)
+{
+    struct run_time time;
+    if (tracee_read_time(tracee, &time) && time.cpu > tracee->run.cpu)
+        tracee->run.cpu = time.cpu;
+}
+
 static void add_sighting(struct engine_run *run, struct tracee *tracee)
 {
+    if ((tracee->late || tracee->state == TRACEE_AWAITED) && ptrace_divides(run))
+        renew_cpu(tracee);
     bool ran = tracee->ran, in_kernel = ran && tracee->in_kernel;
     bool faulted = in_kernel && tracee->faulted;
     tracee->ran = tracee->late = false; /* a sighting counts once */
@@ -226,17 +237,40 @@ void ptrace_give_up(struct engine_run *run, struct tracee *tracee)
     }
 }
 
-static void hand_over(struct engine_run *run, uint64_t time)
+/* One that does not stop in time waits for a CPU. */
+static void count_waiting(struct engine_run *run)
+{
+    bool any = false;
+    for (size_t i = 0; i < run->tracees.count; i++)
+        any |= run->tracees.list[i]->state == TRACEE_AWAITED;
+    run->contended += (any - run->contended) / 128;
+}
+
+/* With the first COUNT rows: all or none. */
+static void hand_over(struct engine_run *run, uint64_t time, size_t count)
 {
     if (time <= run->last)
         time = run->last + 1;
     run->last = time;
-    struct engine_sample sample = {time, run->rows, run->row_count};
-    run->row_count = 0;
+    struct engine_sample sample = {time, run->rows, count};
+    run->row_count -= count;
     if (run->hooks->sample(run->hooks->context, &sample) != 0)
         run->sampling = false;
     else
         run->result->samples++;
+}
+
+bool ptrace_divides(const struct engine_run *run)
+{
+    return run->contended > 0.25 && (double)run->every >= ENGINE_FEW * run->pace.mean;
+}
+
+void ptrace_mark(struct engine_run *run, uint64_t read)
+{
+    run->every = read > run->read ? read - run->read : 0;
+    run->read = read;
+    if (run->sampling && ptrace_divides(run))
+        hand_over(run, read, 0);
 }
 
 void ptrace_outrank(struct engine_run *run, pid_t tid)
@@ -340,6 +374,7 @@ void ptrace_sample(struct engine_run *run)
     interrupt_all(run);
     uint64_t time = ptrace_time(run);
     wait_for_stops(run);
+    count_waiting(run);
     uint64_t stopped = clock_now();
     if (run->pace.taken % MOVE == 0 || run->sleepers)
         choose_cpu(run);
@@ -347,7 +382,7 @@ void ptrace_sample(struct engine_run *run)
         if (run->tracees.list[i]->state >= TRACEE_RUNNING &&
             run->tracees.list[i]->state < TRACEE_DYING)
             add_sighting(run, run->tracees.list[i]);
-    hand_over(run, time);
+    hand_over(run, time, run->row_count);
     /* a thread that waits for a CPU before it stops is not delayed by the sample */
     uint64_t end = clock_now(), idle = stopped - run->resumed;
     uint64_t delay = end - run->begin - idle;
@@ -357,7 +392,8 @@ void ptrace_sample(struct engine_run *run)
      * as long. If its threads wait for CPUs, they lose what the sampler uses of them. */
     uint64_t lost = delay + delay / 2;
     used = limited ? clock_thread() - used : 0;
-    pace_taken(&run->pace, end, lost > used ? lost : used);
+    pace_taken(&run->pace, end, (lost > used ? lost : used) + run->ticking);
+    run->ticking = 0;
 }
 
 static void add_unseen_so_far(struct engine_run *run, struct process *process)
@@ -396,5 +432,5 @@ void ptrace_last_sample(struct engine_run *run)
     }
     report_living(run);
     if (run->sampling)
-        hand_over(run, run->result->wall);
+        hand_over(run, run->result->wall, run->row_count);
 }

@@ -418,6 +418,52 @@ class FitTest(tool.Case):
                 self.assertLess(rows[name]["fit_ci95"], 2 * most * joule)
             self.assertEqual(self.sums(path), self.sums(path, "-j", "1", "--start", "0"))  # one sample at a time
 
+    @staticmethod
+    def shared(rng, seconds, on=1.5 * MS, off=4.5 * MS, update=10 * MS, turns=1):
+        """What prof2pbin makes of the ptrace engine beside other programs, which leave the thread the CPU for ON, then for OFF not.
+        It needs 10 W in f0, for 5 TURNS ms of CPU time, and 20 W in f1, for 6 TURNS ms; 4 W are drawn all the time. CPU times are exact, if
+        it was seen running twice, at samples without threads, where the sensor was updated. Returns samples and the truth."""
+        samples, open_, cpu, known, t, last, stays = [], [], 0.0, 0.0, 0.0, 0, []
+        while t < seconds * 1e9:  # stays: (end, CPU time so far at the end)
+            d = rng.expovariate(1 / (off if len(stays) % 2 else on))
+            t, cpu = t + d, cpu + (0 if len(stays) % 2 else d)
+            stays.append((t, cpu))
+        at = lambda ns: bisect.bisect_left(stays, (ns,))
+
+        def cpu_at(ns):
+            end, so_far = stays[at(ns)]
+            return so_far - (0 if at(ns) % 2 else end - ns)
+
+        def joules(cpu_ns):  # of CPU time up to there
+            k, rest = divmod(cpu_ns, 11 * turns * MS)
+            a, b = 5 * turns * MS, 6 * turns * MS
+            return (k * a + min(rest, a)) * 10e-9, (k * b + max(0, rest - a)) * 20e-9
+        for k in range(1, seconds * 100):
+            energy = sum(joules(cpu_at(k * update))) - sum(joules(cpu_at((k - 1) * update))) + 4e-9 * update
+            t = (k - 1) * update + rng.expovariate(1 / MS)
+            while t < k * update:
+                ran, f = at(t) % 2 == 0, int(cpu_at(t) % (11 * turns * MS) >= 5 * turns * MS)
+                open_ += [len(samples)] if ran else []
+                samples.append([int(t) - last, energy / update * 1e9, [(0, f, 0)]])
+                t, last = t + max(2, rng.expovariate(1 / MS)), int(t)
+            if len(open_) >= 2:
+                for n in open_:
+                    samples[n][2] = [(0, samples[n][2][0][1], int((cpu_at(k * update) - known) / len(open_)))]
+                open_, known = [], cpu_at(k * update)
+            samples.append([k * update - last, energy / update * 1e9, []])
+            last = k * update
+        f0, f1 = joules(cpu_at(last))
+        return [pbin.Sample(*s) for s in samples], {"f0": f0, "f1": f1, "_idle": 4e-9 * last}
+
+    def test_cpu_times_known_at_updates(self):
+        """A thread that is seen to wait for a CPU most of the time: each window has its own CPU time, divided equally."""
+        samples, truth = self.shared(random.Random(7), 20, turns=3)
+        rows, total = self.rows(self.put("shared.pbin", make(samples)))
+        self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
+        for name, joule in truth.items():
+            self.assertAlmostEqual(rows[name]["energy"], joule, delta=0.06 * joule, msg=name)
+            self.assertLess(rows[name]["fit_ci95"], 0.12 * joule)
+
     def seen(self, seed, stay, update, noise, seconds=10):
         """A board with one core, which is in f0 (8 W), in f1 (2 W) or idle for STAY [s] at a time, and 2 W all the time. Its tracer
         shows every 0.5 to 1.5 ms where the core is and what the sensor measured in the last UPDATE [s]. Returns the path of the

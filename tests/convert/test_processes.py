@@ -56,6 +56,7 @@ class Machine:
 
     def __init__(self, seed, engine):
         self.rng, self.engine = random.Random(seed), engine
+        self.edges = random.Random(-1 - seed)
         self.ext = Extended({"engine": engine})
         self.samples, self.times, self.now = [], [], 0
         self.alive, self.next_id = {}, 100
@@ -131,6 +132,9 @@ class Machine:
         self.change()
         self.work(MS)
         if self.engine == "ptrace":
+            if self.edges.random() < 0.1:  # the sensor was updated
+                self.add([])
+                self.now += self.edges.randrange(MS)
             self.add([self.see(t) for t in self.alive])
             return
         for tid, t in self.alive.items():

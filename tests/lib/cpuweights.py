@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 from rawprofile import EXEC, RAN, TOTAL
 
 WINDOW = 64
+EDGE_WINDOW = 2
 SHORT = 16
 
 
@@ -17,15 +18,16 @@ def last_started(list_, time):
 
 class Thread:
     def __init__(self):
-        self.records = []   # [time, flags, used, cumulative, where]
+        self.records = []   # [time, flags, used, cumulative, where, used before a sample without threads or None]
         self.task = self.image = None
 
 
 def split_threads(run, times, ext):
     """Threads in order of appearance, with their records; WHERE is (sample, seat)."""
-    threads, current, now = [], {}, 0
+    threads, current, now, edge = [], {}, 0, -1
     for number, sample in enumerate(run.samples):
         now = max(now, times[number])
+        edge = now if not sample.threads else edge
         for seat, record in enumerate(sample.threads):
             thread = current.get(record.tid)
             task = last_started([t for t in ext.tasks if t.tid == record.tid], now)
@@ -38,9 +40,11 @@ def split_threads(run, times, ext):
             if thread is None:
                 thread = current[record.tid] = Thread()
                 threads.append(thread)
-            before = thread.records[-1][3] if thread.records else 0
-            thread.records.append((now, record.flags, max(0, record.cpu_ns - before), record.cpu_ns,
-                                   (number, seat)))
+            before, seen = (thread.records[-1][3], thread.records[-1][0]) if thread.records else (0, 0)
+            used = max(0, record.cpu_ns - before)
+            divided = thread.records and any(not s.threads for s in run.samples[thread.records[-1][4][0]:number])
+            thread.records.append((now, record.flags, used, record.cpu_ns, (number, seat),
+                                   used * (edge - seen) // max(1, now - seen) if divided else None))
             thread.task, thread.image = task, image
     return threads
 
@@ -53,6 +57,9 @@ def stretches_exact(thread):
     """[[sightings, CPU time]]; sightings are (where, weight)."""
     out, sightings, cpu = [], [], 0
     for record in thread.records:
+        if record[5] is not None and len(sightings) >= EDGE_WINDOW:
+            out.append([sightings, cpu + record[5]])
+            sightings, cpu = [], -record[5]
         cpu += record[2]
         if is_sighting(record):
             sightings.append((record[4], 1))
