@@ -32,9 +32,10 @@ static void print_samples(const struct options *o, const struct engine_result *r
         fprintf(stderr, "sampler: the rate was reduced: sampling may cost %g %% (--max-overhead)\n",
                 o->engine.max_overhead * 100);
     if (r->switching > r->wall / worth && r->switching >= least_switching)
-        fprintf(stderr,
-                "sampler: switches between its threads cost the command about %.3g s of CPU time\n",
-                seconds_of(r->switching));
+        fprintf(
+            stderr,
+            "sampler: counting at its context switches cost the command about %.3g s of CPU time\n",
+            seconds_of(r->switching));
     if (r->left > 0)
         fprintf(stderr,
                 "sampler: %zu process%s of the command still run%s, and %s not sampled any more\n",

@@ -627,6 +627,8 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         pbin_reader_want_busy(reader);
     pbin_reader_want_measures(reader);
     quantity_of(meta, &in.quantity);
+    if (a->fit != NULL && in.quantity.name == NULL)
+        return error_set(err, name, NO_OFFSET, "--energy-model=fit: the profile has no energies");
     attribution_start(&in.attribution, meta, &in.quantity, &a->options.rows, &a->rows);
     int result = read_parts(&in, threads, err);
     if (result == 0)

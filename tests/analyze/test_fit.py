@@ -593,6 +593,8 @@ class FitTest(tool.Case):
                                               self.fails(["pbin-aggregate", "--energy-model=fit", some]).err).groups())
         self.assertAlmostEqual(updates, 200, delta=2)  # the CPU time is known after each 64 samples that found it running
         self.assertTrue(5 <= windows <= 2000 // 2 // 64 + 2, windows)
+        none = self.put("none.pbin", make([pbin.Sample(MS, 0.0, [(0, 0, MS)])] * 2000, pmu=pbin.NONE, unit=""))
+        self.assertIn("none.pbin: --energy-model=fit: the profile has no energies", self.fails(["pbin-aggregate", "--energy-model=fit", none]).err)
         plain = os.path.join(self.folder, "plain.pbin")
         self.succeeds(["pbin-aggregate", "-q", "-o", plain, few])
         self.assertIn("was aggregated without --energy-model=fit", self.fails(["pbin-aggregate", "--energy-model=fit", plain], plain).err)
