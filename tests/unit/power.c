@@ -236,10 +236,15 @@ static void update_before_the_start(struct check *check)
         ;
     CHECK_EQ(power_tick(p, 0), 0);
     size_t count;
+    power_take(p, &count);
+    CHECK_EQ(count, 0); /* it replaces the first reading */
+    s.now += SECOND;
+    CHECK_EQ(power_tick(p, SECOND), 0);
     const struct raw_reading *readings = power_take(p, &count);
     CHECK_EQ(count, 2);
-    for (size_t i = 0; i < count; i++)
-        CHECK_EQ(readings[i].value, 0);
+    CHECK_EQ(readings[0].value, 0);
+    CHECK(fabs((double)readings[1].value - 5e-3 * (double)readings[1].time) <= 1); /* [uJ] [ns] */
+    CHECK(readings[1].time > SECOND / 2);
     power_close(p);
 }
 
