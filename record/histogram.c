@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/intern.h"
 #include "base/memory.h"
+#include "formats/raw/raw_fault_places.h"
 #include "formats/raw/raw_ticks.h"
 #include "record/compose.h"
 
@@ -22,6 +23,7 @@ struct spot {
     uint32_t map;     /* number of its mapping among the texts */
     uint32_t program; /* that was seen there first */
     uint64_t byte, samples;
+    uint64_t same; /* of these, on the CPU of the sampler */
     double joules;
 };
 
@@ -31,6 +33,12 @@ struct program {
     uint64_t excess,
         passed; /* of CALLED, those that are too many; of IN_USER, those that have got their part of these */
     double joules; /* of these */
+    struct raw_share sides[FAULT_SIDES];
+    struct fault_places faults;
+    double lack;    /* page faults that were not seen */
+    double wanted;  /* sightings that places so far should give for these ... */
+    uint64_t taken; /* ... and have given, with ... */
+    double gained;  /* ... this energy [J] */
 };
 
 /* A sighting that waits for the energy of its sample; the first of a sample belongs to no thread, its CPU time is that
@@ -76,6 +84,8 @@ void histogram_delete(struct histogram *h)
     strings_delete(h->maps);
     numbers_free(&h->places);
     numbers_free(&h->tids);
+    for (size_t i = 0; i < h->program_count; i++)
+        fault_places_free(&h->programs[i].faults);
     free(h->spots);
     free(h->programs);
     free(h->cpus);
@@ -127,6 +137,22 @@ static size_t spot_of(struct histogram *h, const struct engine_thread *thread,
     uint32_t number = number_of(h, &map);
     return byte >> BYTE_BITS != 0 || number >= OUTSIDE ? spot_at(h, OUTSIDE, program, program)
                                                        : spot_at(h, number, byte, program);
+}
+
+/* Counts a sighting of THREAD at SPOT by the CPU where it was. */
+static void count_side(struct histogram *h, const struct engine_thread *thread, struct spot *spot)
+{
+    struct program *p = program_at(h, spot->program);
+    bool kernel = is_kernel(thread->pc);
+    enum fault_side side = thread->flags & RAW_SAME_CPU ? FAULT_SAME_CPU : FAULT_OTHER_CPU;
+    enum fault_sight sight = thread->flags & RAW_FAULT ? FAULT_SEEN
+                             : kernel                  ? FAULT_KERNEL
+                                                       : FAULT_USER;
+    p->sides[side].all++;
+    p->sides[side].kernel += kernel;
+    spot->same += side == FAULT_SAME_CPU;
+    fault_places_count(&p->faults, side, thread->flags & RAW_CALLER ? thread->caller : thread->pc,
+                       sight);
 }
 
 /* CPU time of a thread since it was last seen. A smaller value than before means another thread of the same number,
@@ -214,6 +240,7 @@ void histogram_sample(struct histogram *h, const struct engine_sample *sample,
         h->waiting[h->waiting_count++] =
             (struct sighting){.time = sample->time, .cpu = used, .spot = spot};
         h->spots[spot].samples++;
+        count_side(h, t, &h->spots[spot]);
         h->ran++;
     }
     settle_waiting(h, false);
@@ -275,6 +302,67 @@ static void settle_kernel(struct histogram *h, double tick)
         struct program *p = &h->programs[h->spots[i].program];
         if (h->spots[i].map != KERNEL && p->excess > 0)
             give(p, &h->spots[i]);
+    }
+}
+
+/* ---- page faults that were not seen ------------------------------------------------------------- */
+
+/* How many P lacks, if it can be so many page faults. */
+static double lack_of(struct program *p, const struct histogram_target *target)
+{
+    double sum = 0, used = p->user + p->system;
+    if (target->tick == 0 || p->excess > 0)
+        return 0;
+    const struct raw_share ticks = {used / (double)target->tick, p->system / (double)target->tick};
+    for (int k = 0; k < FAULT_SIDES; k++) {
+        double lack = -raw_ticks_surplus(p->sides[k], ticks);
+        if (lack <= 0 || !fault_places_explain(target->faults, lack / p->sides[k].all, used))
+            continue;
+        fault_places_settle(&p->faults, (enum fault_side)k, lack);
+        sum += lack;
+    }
+    return sum;
+}
+
+/* Takes as many sightings from SPOT as P still wants. */
+static void take_faults(struct program *p, struct spot *spot)
+{
+    uint64_t all = (uint64_t)p->wanted, take = all > p->taken ? all - p->taken : 0;
+    take = take < spot->samples ? take : spot->samples;
+    if (take == 0)
+        return;
+    double joules = spot->joules * ((double)take / (double)spot->samples);
+    spot->samples -= take;
+    spot->joules -= joules;
+    p->taken += take;
+    p->gained += joules;
+}
+
+/* The sightings of user code that were page faults count as the kernel's. Of code outside mappings, only the sum is known: it
+ * gives the rest. */
+static void settle_faults(struct histogram *h, const struct histogram_target *target)
+{
+    for (size_t i = 0; i < h->program_count; i++)
+        h->programs[i].lack = lack_of(&h->programs[i], target);
+    for (size_t i = 0; i < h->spot_count; i++) {
+        struct spot *s = &h->spots[i];
+        struct program *p = &h->programs[s->program];
+        if (s->map == KERNEL || s->map == OUTSIDE || p->lack <= 0)
+            continue;
+        p->wanted += (double)s->same * fault_places_part(&p->faults, FAULT_SAME_CPU, s->byte) +
+                     (double)(s->samples - s->same) *
+                         fault_places_part(&p->faults, FAULT_OTHER_CPU, s->byte);
+        take_faults(p, s);
+    }
+    for (uint32_t i = 0; i < h->program_count; i++) {
+        struct program *p = &h->programs[i];
+        if (p->lack <= 0)
+            continue;
+        p->wanted = p->lack + 0.5;
+        take_faults(p, &h->spots[spot_at(h, OUTSIDE, i, i)]);
+        struct spot *kernel = &h->spots[spot_at(h, KERNEL, i, i)];
+        kernel->samples += p->taken;
+        kernel->joules += p->gained;
     }
 }
 
@@ -378,6 +466,7 @@ int histogram_write(struct histogram *h, struct output *out, const struct histog
     sums->samples = ideal >= 1 ? (uint64_t)llrint(ideal) : 1;
     double measure = wall > 0 ? (double)sums->samples / wall : 0, idle = h->joules - h->assigned;
     settle_kernel(h, (double)target->tick);
+    settle_faults(h, target);
     struct spot outside = sum_of(h, OUTSIDE), kernel = sum_of(h, KERNEL);
     outside.samples += kernel.samples;
     outside.joules += kernel.joules;

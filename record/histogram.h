@@ -14,7 +14,8 @@
  *
  * The ptrace engine sees programs that often call the kernel there too often. If a program has more sightings in the
  * kernel than it should by its ticks, which are unbiased, by more than twice the standard error of the difference, the
- * excess counts as its user code instead, everywhere in proportion.
+ * excess counts as its user code instead, everywhere in proportion. If there are too few, page faults were not seen: as many
+ * sightings in its user code count as the kernel's, where they are likely (raw_fault_places.h).
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_HISTOGRAM_H
 #define RECORD_HISTOGRAM_H
@@ -51,6 +52,7 @@ double histogram_end(struct histogram *histogram);
 struct histogram_target {
     uint64_t wall, latency; /* [ns] */
     uint64_t tick;          /* between two ticks of the kernel [ns], 0: unknown */
+    uint64_t faults;        /* page faults of all processes */
     const struct vmmap *maps;
     size_t map_count;
 };

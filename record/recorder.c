@@ -417,8 +417,10 @@ static int write_profile(struct recorder *r, const struct engine_result *result,
 /* --aggregate: writes the sums instead of samples, then facts and mappings. */
 static int write_histogram(struct recorder *r, const struct engine_result *result)
 {
-    struct histogram_target target = {
-        .wall = result->wall, .latency = result->latency + result->switching, .tick = clock_tick()};
+    struct histogram_target target = {.wall = result->wall,
+                                      .latency = result->latency + result->switching,
+                                      .tick = clock_tick(),
+                                      .faults = result->faults};
     struct vmmap *maps = images_vmmaps(r->images, &target.map_count);
     struct buffer blocks = {0};
     struct histogram_sums sums;

@@ -10,11 +10,8 @@
 #include "base/memory.h"
 #include "formats/raw/raw_ticks.h"
 
-enum { FEW = 6 }; /* ticks */
-/* [ns] of a huge page. Timers signal in the very tick, which then finds the kernel stopping the program. */
-static const double longest_fault = 3e5, usual_fault = 1e4;
-static const double enough = 100;  /* sightings of a side to compare with */
-static const double notable = 0.1; /* the least part of the CPU time that huge pages explain */
+enum { FEW = 6 };                 /* ticks */
+static const double enough = 100; /* sightings of a side to compare with */
 static const double usual_tick = 4e6, least_tick = 1e5, most_tick = 1e8; /* [ns] */
 
 /* Sightings on the CPU of the sampler, or on another one. */
@@ -229,13 +226,11 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
                        seen->pc, sight);
 }
 
-/* Can page faults be the LACK of kernel time, a part of the CPU time of P? Ticks show more than these: timers signal in
- * them, and what stops cost is only an estimate. */
+/* Can page faults be the LACK of kernel time, a part of the CPU time of P? */
 static bool is_credible(const struct kernel_share *share, const struct program *p, double lack)
 {
-    double longest = lack > notable ? longest_fault : usual_fault;
-    return lack * p->ticks.all * tick_of(share->ext) <=
-           longest * (double)share->ext->facts.page_faults;
+    return fault_places_explain(share->ext->facts.page_faults, lack,
+                                p->ticks.all * tick_of(share->ext));
 }
 
 /* System calls are seen rightly on the CPU of the sampler. As many more of them on other CPUs are excess, so that page

@@ -8,7 +8,7 @@
  *   side:    sightings on the CPU of the sampler, or on another one. Each side is settled alone.
  *   program: the sightings in the kernel of all processes of a program are too many, or too few, if their share differs
  *            from that of the ticks by more than twice the standard error of the difference. Then the excess is
- *            removed, or the lack is taken from user code, where page faults are likely (fault_places.h).
+ *            removed, or the lack is taken from user code, where page faults are likely (raw_fault_places.h).
  *            Of an excess on other CPUs, system calls go first, as far as there are fewer of them on the CPU of the sampler.
  *   window:  the time of a process between two records of its ticks, 0.1 s or more. A part of the excess is removed
  *            from each: what its own ticks suggest, together with FEW ticks of the program's share.
@@ -20,7 +20,7 @@
 #ifndef CONVERT_PROF2PBIN_KERNEL_SHARE_H
 #define CONVERT_PROF2PBIN_KERNEL_SHARE_H
 
-#include "convert/prof2pbin/fault_places.h"
+#include "formats/raw/raw_fault_places.h"
 #include "convert/prof2pbin/thread_tracker.h"
 
 struct kernel_share;

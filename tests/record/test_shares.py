@@ -63,11 +63,11 @@ class Shares(unittest.TestCase):
     def test_three_threads(self):
         self.check(3)
 
-    def rows(self, engine, program, *arguments, options=(), before=()):
+    def rows(self, engine, program, *arguments, options=(), before=(), record=()):
         """What the program printed [s], and the rows of the profile by function."""
         with tempfile.TemporaryDirectory() as folder:
             raw, pbin = os.path.join(folder, "out.bin"), os.path.join(folder, "out.pbin")
-            done = subprocess.run([*before, os.path.join(BUILD, "sampler"), "-q", "--engine", engine, "-o", raw, "--",
+            done = subprocess.run([*before, os.path.join(BUILD, "sampler"), "-q", "--engine", engine, *record, "-o", raw, "--",
                                    os.path.join(BUILD, "samples", program), *map(str, arguments)],
                                   capture_output=True, text=True)
             if engine == "perf" and "perf_event_paranoid" in done.stderr:
@@ -134,9 +134,9 @@ class Shares(unittest.TestCase):
 
     def test_page_faults(self):
         """They are time in the kernel, of the function that touches new memory."""
-        for engine in ("perf", "ptrace"):
-            with self.subTest(engine):
-                true, shown = self.sample(engine, "faults", 4000, 64, 120000)
+        for engine, record in ("perf", ()), ("ptrace", ()), ("ptrace", ("-a",)):
+            with self.subTest(engine, record=record):
+                true, shown = self.sample(engine, "faults", 4000, 64, 120000, record=record)
                 kernel, used = true["new"] - true["old"], sum(true.values())
                 p, ticks = kernel / used, used * 100  # at least
                 self.assertAlmostEqual(shown["_kernel"] / sum(shown.values()), p, delta=4 * (p * (1 - p) / ticks) ** 0.5)

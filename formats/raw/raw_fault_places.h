@@ -5,8 +5,8 @@
  * average likelihood. A place is the offset of a program counter in its page, which is the same in all processes of a
  * program, wherever they have their libraries.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_PROF2PBIN_FAULT_PLACES_H
-#define CONVERT_PROF2PBIN_FAULT_PLACES_H
+#ifndef FORMATS_RAW_FAULT_PLACES_H
+#define FORMATS_RAW_FAULT_PLACES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +29,10 @@ struct fault_places {
     double other[FAULT_SIGHTS]; /* sightings from other CPUs */
     double factor[FAULT_SIDES]; /* for the odds of a likelihood */
 };
+
+/* Can COUNT page faults be a LACK of kernel time, as a part of the CPU time USED [ns]? Ticks show more than these: timers
+ * signal in them, and what stops cost is only an estimate. */
+bool fault_places_explain(uint64_t count, double lack, double used);
 
 void fault_places_free(struct fault_places *places);
 

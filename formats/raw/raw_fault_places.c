@@ -1,6 +1,6 @@
 /* Which sightings in user code were page faults.
  * SPDX-License-Identifier: MIT */
-#include "convert/prof2pbin/fault_places.h"
+#include "formats/raw/raw_fault_places.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,11 +10,19 @@
 enum { PAGE = 4096 };
 enum { HALVINGS = 64 };
 static const double most = 0x1p40; /* of the factor, and of its inverse */
+/* [ns] of a huge page, and of others */
+static const double longest_fault = 3e5, usual_fault = 1e4;
+static const double notable = 0.1; /* the least part of the CPU time that huge pages explain */
 
 struct fault_place {
     double user[FAULT_SIDES];    /* sightings */
     double kernel[FAULT_SIGHTS]; /* sightings from other CPUs */
 };
+
+bool fault_places_explain(uint64_t count, double lack, double used)
+{
+    return lack * used <= (lack > notable ? longest_fault : usual_fault) * (double)count;
+}
 
 void fault_places_free(struct fault_places *places)
 {
