@@ -38,14 +38,15 @@ static int read_all(struct compare *compare, struct compare_command *o, struct e
     compare_finish(compare);
     if (compare_check_attribution(compare, &o->common.reporter, err) != 0)
         return -1;
-    if (check_quantity(o, compare, err) != 0)
-        return -1;
-    return compare_check_calls(compare, o->report.metric, err);
+    return check_quantity(o, compare, err);
 }
 
-/* A table without a row needs a word. */
+/* A table without a row or a value needs a word. */
 static void note_empty(const struct compare *compare, struct compare_command *o)
 {
+    struct error none = {0};
+    if (compare_check_calls(compare, o->report.metric, &none) != 0)
+        report_warning(&o->common.reporter, "%s", none.text);
     if (compare->count == 0)
         report_warning(&o->common.reporter,
                        "nothing is selected: no row is compared with these options");
