@@ -323,9 +323,12 @@ struct groups {
     size_t capacity;
     uint32_t *group_of; /* [thread]: number of its group */
     struct pool *pools;
-    size_t *pool_of;         /* [thread]: number of its pool, SIZE_MAX */
-    const uint32_t *process; /* [image]: number of its process */
-    const uint64_t *cpu_ns;  /* [process] */
+    size_t *pool_of; /* [thread]: number of its pool, SIZE_MAX */
+};
+
+struct process_times {
+    uint32_t *process; /* [image]: number of its process */
+    uint64_t *cpu_ns;  /* [process]: CPU time of its threads; the sum is at most MAX_CPU_NS */
 };
 
 static bool is_short(const struct weighed_thread *t)
@@ -343,30 +346,30 @@ static uint64_t sightings_of(const struct cpu_weights *w, const struct weighed_t
 
 /* What threads have in common on LEVEL, as a number. Texts are interned: one pointer means one text. A process whose CPU
  * time is known well keeps it: no other stands for it. */
-static uint64_t key_of(struct groups *g, const struct raw_extension *ext,
-                       const struct weighed_thread *t, int level)
+static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
+                       const struct process_times *p, const struct weighed_thread *t, int level)
 {
     const char *name = t->task != NO_TASK ? ext->tasks[t->task].name : "";
     bool known = t->image != RAW_NO_IMAGE;
     uint64_t pid = t->task != NO_TASK ? ext->tasks[t->task].pid : 0;
     /* without images, pids identify processes */
-    uint64_t number = known ? g->process[t->image] : UINT64_C(1) << 31 | (pid & 0x7fffffff);
+    uint64_t number = known ? p->process[t->image] : UINT64_C(1) << 31 | (pid & 0x7fffffff);
     if (level == BY_NAME)
-        return number << 32 | numbers_intern(&g->names, (uintptr_t)name);
+        return number << 32 | numbers_intern(names, (uintptr_t)name);
     if (level == BY_PROCESS)
         return number;
-    if (known && g->cpu_ns[number] >= least_known_ns)
+    if (known && p->cpu_ns[number] >= least_known_ns)
         return UINT64_C(1) << 32 | number;
-    return known ? numbers_intern(&g->names, (uintptr_t)ext->images[t->image].path) : UINT64_MAX;
+    return known ? numbers_intern(names, (uintptr_t)ext->images[t->image].path) : UINT64_MAX;
 }
 
-static void group_threads(struct cpu_weights *w, const struct raw_extension *ext, struct groups *g,
-                          int level)
+static void group_threads(const struct cpu_weights *w, const struct raw_extension *ext,
+                          const struct process_times *p, int level, struct groups *g)
 {
     for (size_t i = 0; i < w->count; i++) {
         const struct weighed_thread *t = &w->threads[i];
         uint32_t known = g->keys.count;
-        uint32_t number = numbers_intern(&g->keys, key_of(g, ext, t, level));
+        uint32_t number = numbers_intern(&g->keys, key_of(&g->names, ext, p, t, level));
         g->group_of[i] = number;
         if (number == known) {
             mem_reserve(&g->groups, &g->capacity, (size_t)number + 1, sizeof *g->groups);
@@ -482,15 +485,17 @@ static bool is_collective(const struct weighed_thread *t, const struct raw_exten
     return t->task != NO_TASK && ext->tasks[t->task].tid >> 30 != 0;
 }
 
-/* [number of process]: CPU time of its threads [ns]. The sum of all threads is at most MAX_CPU_NS. */
-static uint64_t *process_times(const struct cpu_weights *w, const struct raw_extension *ext,
-                               const uint32_t *process)
+static struct process_times process_times_find(const struct cpu_weights *w,
+                                               const struct raw_extension *ext,
+                                               const struct tracker *tracker)
 {
-    uint64_t *cpu_ns = mem_zalloc(ext->image_count + 1, sizeof *cpu_ns);
+    struct process_times p = {tracker_processes(tracker),
+                              mem_zalloc(ext->image_count + 1, sizeof *p.cpu_ns)};
     for (size_t i = 0; i < w->count; i++)
         if (w->threads[i].image != RAW_NO_IMAGE)
-            cpu_ns[process[w->threads[i].image]] += w->threads[i].total_ns + w->threads[i].own_ns;
-    return cpu_ns;
+            p.cpu_ns[p.process[w->threads[i].image]] +=
+                w->threads[i].total_ns + w->threads[i].own_ns;
+    return p;
 }
 
 static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext,
@@ -511,14 +516,11 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
     }
     if (orphans == 0 && !w->nominal)
         return;
-    uint32_t *process = tracker_processes(tracker);
-    uint64_t *cpu_ns = process_times(w, ext, process);
+    struct process_times times = process_times_find(w, ext, tracker);
     for (int level = 0; level < (orphans > 0 ? LEVELS : BY_PROCESS); level++) {
         struct groups g = {.group_of = mem_alloc((w->count + 1) * sizeof *g.group_of),
-                           .pool_of = mem_alloc((w->count + 1) * sizeof *g.pool_of),
-                           .process = process,
-                           .cpu_ns = cpu_ns};
-        group_threads(w, ext, &g, level);
+                           .pool_of = mem_alloc((w->count + 1) * sizeof *g.pool_of)};
+        group_threads(w, ext, &times, level, &g);
         make_pools(w, &g, level);
         share_orphans(w, &g);
         numbers_free(&g.keys);
@@ -528,8 +530,8 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
         free(g.pools);
         free(g.pool_of);
     }
-    free(cpu_ns);
-    free(process);
+    free(times.cpu_ns);
+    free(times.process);
 }
 
 /* What the kernel counted for processes and for the run, in place of what the engine did.
