@@ -30,7 +30,8 @@ MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 HARD  := -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection \
          $(if $(filter x86_64-%,$(MACHINE)),-fcf-protection=full) -fPIE
 LINKHARD := -Wl,--as-needed -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
-CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(ASAN),-O1,-O3) -g)
+# -g1: reports of sanitizers name functions and lines, no variables.
+CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(ASAN),-O1 -g1,-O3 -g))
 # The same numbers on every machine (no fused multiply-add), and no paths of the build in the files.
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPBIN_TOOLS_VERSION='"$(VERSION)"' -I. $(WARN) $(HARD) \
               -ffp-contract=off -ffile-prefix-map=$(CURDIR)=. $(CPPFLAGS) $(CFLAGS) $(WERROR)
