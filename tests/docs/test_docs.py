@@ -277,6 +277,9 @@ class Workshop:
             shutil.copy(os.path.join(folder, "pcs.csv" if has_pcs else "names.csv"),
                         os.path.join(folder, "export.csv"))
             subprocess.run(["bzip2", "-k", os.path.join(folder, "export.csv")], check=True)
+            if "--metric call" in example:  # only profiles of calls have it
+                for name in ("before.pbin", "after.pbin"):
+                    shutil.copy(os.path.join(folder, "calls.pbin"), os.path.join(folder, name))
             if "sampler" in example:  # it does not overwrite an unfinished recording
                 os.unlink(os.path.join(folder, "out.bin.part"))
             for absolute, here in ELSEWHERE.items():
