@@ -38,7 +38,7 @@ void spread_sort(struct spread *spread);
 
 void spread_free(struct spread *spread);
 
-/* Kish's effective number of values: as many equal weights would tell as much. */
+/* Kish's effective number of values: as many equal weights would carry as much information. */
 double spread_effective(const struct spread *spread);
 
 /* Of runs, interpolated between the two nearest values; of weighted values, the smallest one up to which the values have

@@ -12,7 +12,7 @@
 
 struct exits;
 
-/* Begins to listen. Returns NULL if the kernel does not tell; caller calls exits_close. */
+/* Begins to listen. Returns NULL if the kernel does not report it; caller calls exits_close. */
 struct exits *exits_open(void);
 void exits_close(struct exits *exits);
 

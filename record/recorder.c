@@ -46,8 +46,8 @@ struct recorder {
     struct facts facts;
     struct images *images;
     struct names names;
-    struct exits
-        *exits; /* NULL: the engine knows what processes have used, or the kernel does not tell */
+    struct exits *
+        exits; /* NULL: the engine knows what processes have used, or the kernel does not report it */
     struct raw_cpu *cpus; /* like the following, not in the spool yet */
     size_t cpu_count, cpu_capacity;
     struct raw_ticks *ticks;

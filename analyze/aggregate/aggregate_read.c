@@ -396,7 +396,7 @@ static void warn_of_fit(const struct input *in)
     if (fit != NULL && fit_excess_is_most(&fit->excess))
         report_warning(in->reporter,
                        "%s: functions run for no longer than the time between two samples: "
-                       "--energy-model=fit can hardly tell them apart, and its intervals are wide",
+                       "--energy-model=fit can hardly separate them, and its intervals are wide",
                        in->name);
 }
 
