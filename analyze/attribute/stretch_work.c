@@ -62,60 +62,24 @@ static double sum_of(const double *values, size_t count)
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-static inline __attribute__((always_inline)) void exceed(const double *restrict until, size_t n,
-                                                         size_t count,
-                                                         const double *restrict cpu_ns,
-                                                         double *restrict over)
-{
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < n; j++) {
-            double more = cpu_ns[n * i + j] - (until[i + 1] - until[i]);
-            over[n * i + j] = more > 0 ? more : 0;
-        }
-    }
-}
-
-/* The CPU time by which each of N thread samples of COUNT samples exceeds its interval. */
-VECTORS
-static void exceed_intervals(const double *until, size_t n, size_t count, const double *cpu_ns,
-                             double *over)
-{
-    if (n == 1)
-        exceed(until, 1, count, cpu_ns, over);
-    else if (n == 2)
-        exceed(until, 2, count, cpu_ns, over);
-    else
-        exceed(until, n, count, cpu_ns, over);
-}
-
-/* The same, of the intervals that are in USES. Returns how many thread samples. */
-static size_t exceed_uses(const struct share_work *work, const double *until,
-                          const uint64_t *threads, const struct stretch_use *uses, double *over)
-{
-    size_t k = 0;
-    for (size_t i = 0; i < work->stretch.count; i++) {
-        for (size_t end = k + threads[i]; k < end; k++) {
-            double more = work->cpu_ns[k] - (until[i + 1] - until[i + 1 - uses[k].reach]);
-            over[k] = more > 0 ? more : 0;
-        }
-    }
-    return k;
-}
-
 void share_work_find_sighted(struct share_work *work, const uint64_t *threads,
                              const struct stretch_use *uses)
 {
+    enum { MAX_LOOKED_AT = 128 }; /* it is a property of the recording */
     const double noticeable = 0.05;
     struct stretch *s = &work->stretch;
-    double until[STRETCH + 1] = {0}, *over = work->room.take;
-    size_t count = threads[0] * s->count;
-    for (size_t i = 0; i < s->count; i++)
+    double until[STRETCH + 1] = {0}, over = 0, all = 0;
+    size_t running = 0;
+    for (size_t i = 0, k = 0; i < s->count && running < MAX_LOOKED_AT; i++) {
         until[i + 1] = until[i] + s->ns[i];
-    if (uses == NULL)
-        exceed_intervals(until, threads[0], s->count, work->cpu_ns, over);
-    else
-        count = exceed_uses(work, until, threads, uses, over);
-    s->sighted = sum_of(over, count) > noticeable * sum_of(work->cpu_ns, count);
+        for (size_t end = k + threads[i]; k < end; k++) {
+            double ns = until[i + 1] - until[i + 1 - (uses != NULL ? uses[k].reach : 1)];
+            running += work->cpu_ns[k] > 0;
+            all += work->cpu_ns[k];
+            over += fmax(0, work->cpu_ns[k] - ns);
+        }
+    }
+    s->sighted = over > noticeable * all;
 }
 
 /* Times in which the use of CPUs is known. */

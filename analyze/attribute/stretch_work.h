@@ -50,7 +50,7 @@ double share_work_first_most(const struct share_work *work);
 /* Makes room for COUNT thread samples. */
 void share_work_reserve(struct share_work *work, size_t count);
 
-/* Sets whether CPU times are sightings: noticeably many exceed the time in which they were used. USES as for stretch_divide. */
+/* Sets whether CPU times are sightings: of the first that are seen, noticeably many exceed the time in which they were used. USES as for stretch_divide. */
 void share_work_find_sighted(struct share_work *work, const uint64_t *threads,
                              const struct stretch_use *uses);
 

@@ -194,10 +194,13 @@ def level(samples, uses, price, most, rest, out):
 
 
 def are_sighted(samples, uses):
-    """Do more than 5 % of the CPU time exceed the time in which it was used?"""
-    used = over = Fraction(0)
+    """Does more than 5 % of the CPU time exceed the time in which it was used? In the first samples with 128 running threads."""
+    used = over = running = Fraction(0)
     for i, s in enumerate(samples):
+        if running >= 128:
+            break
         for (_, c), (reach, _) in zip(s.cpu, uses[i]):
+            running += c > 0
             used += c
             over += max(0, c - sum(x.ns for x in samples[i + 1 - reach:i + 1]))
     return over > used / 20
