@@ -109,7 +109,8 @@ void rowset_fold(struct rowset *set)
     size_t rows = set->count < set->packed_rows ? set->count : set->packed_rows;
     for (size_t i = 0; i < rows; i++)
         set->overflow |= !fold(&set->sums[i], &set->packed[set->lanes * i], set->lanes);
-    memset(set->packed, 0, rows * set->lanes * sizeof *set->packed);
+    if (rows > 0) /* samples of no thread come before any row */
+        memset(set->packed, 0, rows * set->lanes * sizeof *set->packed);
     set->packed_added = 0;
 }
 
