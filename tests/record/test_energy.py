@@ -52,17 +52,18 @@ class Energy(tool.Case):
         truth, table = self.record(2.5, 30, 40, 20, period_ms=10, options=["--engine", engine])
         used = truth["phase_10"] / 10 + truth["phase_20"] / 20
         if table is None:
-            self.assertLess(used, 0.5 * 2.5 * 70 / 90)
+            if engine == "perf":  # ptrace knows few windows wherever the program waits for a CPU
+                self.assertLess(used, 0.5 * 2.5 * 70 / 90)
             return
         rows = {row["function"]: row for row in table["rows"]}
         total = table["total"]["energy"]
         self.assertAlmostEqual(sum(row["energy"] for row in rows.values()), total, delta=1e-9 * total)
         self.assertAlmostEqual(total, sum(truth.values()), delta=0.04 * total)
-        for name, joules in truth.items():  # of 17 runs, the highest error was 13 %
+        for name, joules in truth.items():  # perf: of 17 runs, the highest error was 13 %
             row = rows.get(name, {})
-            if used >= 0.5 * 2.5 * 70 / 90:
+            if engine == "perf" and used >= 0.5 * 2.5 * 70 / 90:
                 self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules, msg=name)
-            elif row.get("fit_ci95") is not None:  # on a busy machine, the interval says how uncertain that is
+            elif row.get("fit_ci95") is not None:  # on a busy machine and with ptrace, the interval says how uncertain that is
                 self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules + row["fit_ci95"], msg=name)
 
 
