@@ -11,9 +11,10 @@ import re
 import subprocess
 import unittest
 
+import priority
+
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fuzz")
 SECONDS = 30
-NICE = 10
 
 
 def load():
@@ -29,10 +30,11 @@ fuzz = load()
 class Targets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        priority.lower()
         fuzz.build("fuzz")
 
     def start(self, target):
-        argv = ["nice", "-n", str(NICE), SCRIPT, "--seconds", str(SECONDS), "--seed", "1", target]
+        argv = [SCRIPT, "--seconds", str(SECONDS), "--seed", "1", target]
         return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
 
     def run_targets(self, targets):

@@ -19,7 +19,6 @@ FLAGS = ["-std=c11", "-D_GNU_SOURCE", '-DPBIN_TOOLS_VERSION="0"', "-I."]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 COMPILERS = ("gcc", "clang-14")
 WORKERS = os.cpu_count() or 2
-NICE = 10  # tests/run has other test files at work, which may measure time
 CACHE = os.path.join(sources.ROOT, "build", "checked")
 
 # What gcc 12's -fanalyzer looks for. Off, since they fault correct code and others find the real cases:
@@ -31,8 +30,8 @@ ANALYZER = ["-O1", "-fanalyzer", "-fdiagnostics-path-format=none", "-Werror",
 
 def output_of(argv, root, stdin=""):
     """What the checker prints, "" if it exits with 0."""
-    done = subprocess.run(["nice", "-n", str(NICE), *argv], cwd=root, input=stdin, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(argv, cwd=root, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
     return "" if done.returncode == 0 else done.stdout or f"{argv[0]}: exit status {done.returncode}"
 
 

@@ -9,6 +9,11 @@ import unittest
 
 import checking
 import lint
+import priority
+
+
+def setUpModule():
+    priority.lower()
 
 
 def settings():

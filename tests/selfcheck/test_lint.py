@@ -6,6 +6,11 @@ import unittest
 
 import checking
 import lint
+import priority
+
+
+def setUpModule():
+    priority.lower()
 
 
 class Lint(checking.Case):
