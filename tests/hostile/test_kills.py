@@ -219,11 +219,14 @@ class Sampler(Case):
                               capture_output=True, check=False)
 
     def check_kill(self, out, began, where):
-        """The command goes on; what was recorded is in OUT.part, or already in OUT."""
+        """The command goes on; what was recorded is in OUT.part, or already in OUT, between whose appearance and the end of
+        OUT.part there is a moment."""
         part = out + ".part"
         if self.content(out) != b"old":
             done = self.complete(out)
             self.assertEqual(done.returncode, 0, where + f": {done.stderr}")
+            if os.path.exists(part):
+                os.unlink(part)
             return False
         if not os.path.exists(part):
             self.assertLess(began, SALVAGEABLE, where + ": nothing recorded")
