@@ -324,15 +324,11 @@ static uint64_t time_of_update(const struct power *p, struct track *t, uint64_t 
     if (t->seen == 0 || clock < t->seen)
         return clock;
     most = period > 0 ? fmin(most, period) : most;
-    if (period == 0 && t->first && t->seen < p->start) {
-        t->unsure =
-            most /
-            2; /* it says nothing about the side of the start: each has its part of the time */
-        return clock;
-    }
     if (period == 0 || t->first) {
+        /* across the start, the run has its part of the time and of the counts */
+        bool across = period == 0 && t->first && t->seen < p->start;
         t->unsure = most / 2;
-        return clock - (uint64_t)t->unsure;
+        return across ? clock : clock - (uint64_t)t->unsure;
     }
     double ago = (double)(clock - t->clock), unsure = t->unsure + slack * period;
     double due = ago - fmax(1, floor(ago / period)) * period; /* so long ago; or soon */
