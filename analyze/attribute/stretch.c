@@ -384,8 +384,8 @@ static void share_block(struct stretch *s, const struct block *b, const double *
     s->any_idle |= spare > 0;
 }
 
-/* The same if CPU times are sightings, of which single windows have too many or too few: so many windows are taken together
- * that they show the CPUs in use. */
+/* share_with_others if CPU times are sightings, of which single windows have too many or too few: so many windows are taken
+ * together that they show the CPUs in use. */
 static void share_blocks(struct stretch *s, const double *ns, const double *cpu_ns,
                          const double *energy, size_t count, double *idle_power, double *other)
 {

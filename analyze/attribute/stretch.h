@@ -45,12 +45,10 @@ struct stretch_windows {
 
 struct stretch {
     size_t count;
-    double
-        others; /* CPUs that other programs would use in each window, if there were so many; 0: none */
-    double cpus; /* of the machine; INFINITY: unknown */
-    bool
-        sighted; /* CPU times are those of a longer time, divided by sightings: true only on average */
-    bool in_turn; /* its threads never run at once: an excess of CPU time is chance */
+    double others; /* CPUs that other programs want in each window, see above; 0: none */
+    double cpus;   /* of the machine; INFINITY: unknown */
+    bool sighted;  /* CPU times are divided by sightings: true only on average */
+    bool in_turn;  /* its threads never run at once: an excess of CPU time is chance */
     /* inputs, for the interval that ends with each sample */
     double ns[STRETCH];     /* [ns] */
     double rate[STRETCH];   /* power [W]; NaN: none */

@@ -68,8 +68,9 @@ void share_work_find_sighted(struct share_work *work, const uint64_t *threads,
     enum { MAX_LOOKED_AT = 128 }; /* it is a property of the recording */
     const double noticeable = 0.05;
     struct stretch *s = &work->stretch;
-    double until[STRETCH + 1] = {0}, over = 0, all = 0;
+    double until[STRETCH + 1], over = 0, all = 0;
     size_t running = 0;
+    until[0] = 0;
     for (size_t i = 0, k = 0; i < s->count && running < MAX_LOOKED_AT; i++) {
         until[i + 1] = until[i] + s->ns[i];
         for (size_t end = k + threads[i]; k < end; k++) {

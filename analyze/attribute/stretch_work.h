@@ -50,13 +50,14 @@ double share_work_first_most(const struct share_work *work);
 /* Makes room for COUNT thread samples. */
 void share_work_reserve(struct share_work *work, size_t count);
 
-/* Sets whether CPU times are sightings: of the first that are seen, noticeably many exceed the time in which they were used. USES as for stretch_divide. */
+/* Sets whether CPU times are sightings: of the first that are seen, noticeably many exceed the time in which they were
+ * used. USES as for stretch_divide. */
 void share_work_find_sighted(struct share_work *work, const uint64_t *threads,
                              const struct stretch_use *uses);
 
-/* Sets how many CPUs other programs would use, from the CPU time BUSY_NS that the machine with CPUS (INFINITY: unknown) used
- * in each interval (NULL: unknown). The intervals and their CPU times must be set, and whether they are sightings. Less than two ticks of the kernel's clock
- * counts as rounding. */
+/* Sets how many CPUs other programs would use, from the CPU time BUSY_NS that the machine with CPUS (INFINITY: unknown)
+ * used in each interval (NULL: unknown). The intervals and their CPU times must be set, and whether they are sightings.
+ * Less than two ticks of the kernel's clock counts as rounding. */
 void stretch_find_others(struct stretch *stretch, const double *busy_ns, double cpus);
 
 /* Is at most one of the threads of COUNT thread samples running at a time? Their CPU times must be set. */
