@@ -636,17 +636,21 @@ class Logs(Case):
         joules, _, seconds, _ = self.energy("-p", "log:" + path, "-s", "2", command=("sleep", "1"))
         self.assertAlmostEqual(joules, 4.5 * seconds, delta=4.5 * 0.0006)
 
+    def machine_time(self):
+        """CPU time of the machine, without idle time and waits for devices [s]."""
+        with open("/proc/stat") as stat:
+            ticks = stat.readline().split()[1:8]
+        return sum(int(t) for i, t in enumerate(ticks) if i not in (3, 4)) / os.sysconf("SC_CLK_TCK")
+
     def test_other_programs_during_a_log(self):
         """Values that come after the run have the CPU time of the machine at their time, too."""
         log = self.log([(0.02 * i, 6) for i in range(-5, 400)])
         beside = subprocess.Popen([BUILD + "/samples/burn", "5"], stdout=subprocess.DEVNULL)
         self.addCleanup(beside.wait)
         self.addCleanup(beside.kill)
-        with open("/proc/stat") as stat:
-            before = sum(int(t) for i, t in enumerate(stat.readline().split()[1:8]) if i not in (3, 4)) / os.sysconf("SC_CLK_TCK")
+        before = self.machine_time()
         self.energy("-p", "log:" + log, command=(BUILD + "/samples/burn", "1"))
-        with open("/proc/stat") as stat:
-            after = sum(int(t) for i, t in enumerate(stat.readline().split()[1:8]) if i not in (3, 4)) / os.sysconf("SC_CLK_TCK")
+        after = self.machine_time()
         busy = [r[3] for r in Profile(self.out).readings]
         self.assertEqual(busy, sorted(busy))
         self.assertGreater(len(set(busy)), 20)
