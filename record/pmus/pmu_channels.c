@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 
@@ -156,6 +157,40 @@ static bool known_unit(const char *unit, struct pmu_unit *result)
     return false;
 }
 
+/* Does TEXT begin with NAME, in any case? */
+static bool begins_with(const char *text, const char *name)
+{
+    return strncasecmp(text, name, strlen(name)) == 0;
+}
+
+static bool is_any_of(const char *set, char c)
+{
+    return c != '\0' && strchr(set, c) != NULL;
+}
+
+/* Does UNIT look like a known one that is misspelt: "uw", "Wm", "pJ", "milliwatts"? Its values would be taken as they are. */
+static bool is_misspelt(const char *unit)
+{
+    static const char *const prefixes[] = {"nano", "micro", "milli", "kilo", "mega",
+                                           "n",    "u",     "m",     "k"};
+    static const char *const names[] = {"joule", "watt", "amp", "volt"};
+    static const char *const bases = "JWAVjwav", *const signs = "numkNUMK";
+    if (strlen(unit) == 1)
+        return is_any_of(bases, unit[0]);
+    if (strlen(unit) == 2 && strcmp(unit, "VA") != 0)
+        return is_any_of("JWAV", unit[1]) ||
+               (is_any_of(bases, unit[1]) && is_any_of(signs, unit[0])) ||
+               (is_any_of(bases, unit[0]) && is_any_of(signs, unit[1]));
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        if (begins_with(unit, names[n]))
+            return true;
+        for (size_t p = 0; p < sizeof prefixes / sizeof prefixes[0]; p++)
+            if (begins_with(unit, prefixes[p]) && begins_with(unit + strlen(prefixes[p]), names[n]))
+                return true;
+    }
+    return false;
+}
+
 int pmu_unit_settle(const char *unit, int kind, struct pmu_unit *result, struct error *err)
 {
     static const char *const bases[] = {
@@ -171,6 +206,11 @@ int pmu_unit_settle(const char *unit, int kind, struct pmu_unit *result, struct 
     else if (base != NULL && (!known || result->kind != (enum pmu_kind)kind))
         return error_set(err, NULL, NO_OFFSET,
                          "--unit: expected %s with or without a prefix (n u m k), found '%s'", base,
+                         unit);
+    if (!known && kind < 0 && unit != NULL && is_misspelt(unit))
+        return error_set(err, NULL, NO_OFFSET,
+                         "--unit: expected J, W, A or V with or without a prefix (n u m k), found "
+                         "'%s'; --pmu-kind custom records any unit unchanged",
                          unit);
     if (kind == PMU_CUSTOM) /* not scaled, whatever the name of the unit */
         *result = (struct pmu_unit){unit != NULL ? unit : "", PMU_CUSTOM, false, 1};

@@ -405,6 +405,27 @@ static void disjoint_ones_are_added(struct check *check)
         check_choice(check, &choices[i]);
 }
 
+/* What looks like a known unit has to be one; others are only names. */
+static void misspelt_units(struct check *check)
+{
+    static const char *const wrong[] = {"w",  "mw",   "uw",    "MW",         "pJ",     "Wm",
+                                        "ma", "watt", "Watts", "milliwatts", "mjoule", "kVolt"};
+    static const char *const others[] = {"ticks", "VA", "Pa", "Wh", "K", "V\u00b2", "", "rpm"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] && check->why[0] == '\0'; i++) {
+        struct pmu_unit u;
+        struct error err = {0};
+        CHECK(pmu_unit_settle(wrong[i], -1, &u, &err) != 0);
+        CHECK_HAS(err.text, "expected J, W, A or V");
+        CHECK_HAS(err.text, wrong[i]);
+        CHECK(pmu_unit_settle(wrong[i], PMU_CUSTOM, &u, &err) == 0 && u.scale == 1);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0] && check->why[0] == '\0'; i++) {
+        struct pmu_unit u;
+        struct error err = {0};
+        CHECK(pmu_unit_settle(others[i], -1, &u, &err) == 0 && u.kind == PMU_CUSTOM);
+    }
+}
+
 static void units(struct check *check)
 {
     struct pmu_unit u;
@@ -423,4 +444,4 @@ CHECK_MAIN({"constant_power", constant_power}, {"wraps", wraps},
            {"steps_and_stalls", steps_and_stalls}, {"failure", failure},
            {"update_before_the_start", update_before_the_start}, {"period", period},
            {"late_readings", late_readings}, {"disjoint_ones_are_added", disjoint_ones_are_added},
-           {"units", units})
+           {"units", units}, {"misspelt_units", misspelt_units})
