@@ -134,12 +134,13 @@ static void put_power(struct timeline *t)
         script_add(s, "unset grid\nplot $power using ($1/%g):($4/%g) with lines\n", t->time.factor,
                    scale.factor);
     else
-        script_add(s,
-                   "plot $power using ($1/%g):($2/%g):($3/%g) with filledcurves fc rgb '%s' fs "
-                   "transparent solid 0.3 noborder, $power using ($1/%g):($4/%g) with lines lw 1.4 "
-                   "lc rgb '%s'\n",
-                   t->time.factor, scale.factor, scale.factor, s->theme->more, t->time.factor,
-                   scale.factor, s->theme->more);
+        script_add(
+            s,
+            "plot $power using ($1/%g):($2/%g):($3/%g) with filledcurves fc rgb '%s' fs "
+            "transparent solid 0.15 noborder, $power using ($1/%g):($4/%g) with lines lw 1.4 "
+            "lc rgb '%s'\n",
+            t->time.factor, scale.factor, scale.factor, s->theme->text, t->time.factor,
+            scale.factor, s->theme->text); /* the other colours are those of functions */
 }
 
 static bool is_shared(const struct time_bins *b, size_t lane)

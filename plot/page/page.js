@@ -240,12 +240,12 @@
     var line = {value: value, points: {show: false}};
     chart({
       height: 260,
-      bands: [{series: [2, 3], fill: theme.bar + '40'}],
+      bands: [{series: [2, 3], fill: theme.text + '30'}],
       series: [
         {label: 'time', value: function (u, v) { return v === null ? '-' : format(v, data.unit); }},
-        Object.assign({label: 'mean', stroke: theme.bar, width: 1.5}, line),
-        Object.assign({label: 'highest', stroke: theme.bar + '80'}, line),
-        Object.assign({label: 'lowest', stroke: theme.bar + '80'}, line)
+        Object.assign({label: 'mean', stroke: theme.text, width: 1.5}, line),
+        Object.assign({label: 'highest', stroke: theme.text + '60'}, line),
+        Object.assign({label: 'lowest', stroke: theme.text + '60'}, line)
       ],
       axes: [axis({}), axis({size: names - 10, label: power.name + ' [' + power.unit + ']', labelSize: 20})]
     }, [times(), power.mean, power.high, power.low]);
