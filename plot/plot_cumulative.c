@@ -1,4 +1,4 @@
-/* cumulative: the share of the total in the N largest functions.
+/* cumulative: the share of what all code used in the N largest functions.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +7,42 @@
 #include "plot/frame.h"
 
 static const double END = 1.02, TOP = 104; /* of the axes: rows, % */
+
+/* Only rows of code are functions: _idle and _others would come before them, and be counted. Shares become those of all code.
+ * Returns what code used. */
+static double keep_code(struct ranking *r)
+{
+    double code = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->rows[i].other) {
+            free(r->rows[i].name);
+            continue;
+        }
+        code += isnan(r->rows[i].value) ? 0 : r->rows[i].value;
+        r->rows[kept++] = r->rows[i];
+    }
+    r->count = kept;
+    for (size_t i = 0; i < kept; i++)
+        r->rows[i].share = r->rows[i].value / code;
+    return code;
+}
+
+/* "file · 5 s", and how much is not in the picture. */
+static char *subtitle_of(const struct plot *plot, const struct aggregate *a,
+                         const struct ranking *r, double code)
+{
+    const struct plot_options *o = plot->options;
+    double whole = ranking_value(&r->total, r->metric);
+    char *text =
+        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    if (!(whole - code > 1e-9 * whole))
+        return text;
+    char *part = mem_printf("%s \xc2\xb7 without the %.1f %% that no code used", text,
+                            100 * (whole - code) / whole);
+    free(text);
+    return part;
+}
 
 static double share_of(const struct ranking *r, size_t i)
 {
@@ -103,13 +139,10 @@ static void put_levels(struct plot *plot, const struct frame *frame, const struc
     }
 }
 
-static void draw(struct plot *plot, const struct aggregate *a, const struct ranking *r)
+static void draw(struct plot *plot, const struct ranking *r, const char *subtitle)
 {
     struct script *s = &plot->script;
-    const struct plot_options *o = plot->options;
     struct scale none = {.factor = 1};
-    char *subtitle =
-        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
     char *title = mem_printf("Share of %s in the largest of %zu rows", r->metric_name, r->count);
     struct frame frame = frame_begin(plot, title, subtitle);
     frame.left += plot_is_text(plot) ? 0 : s->em;
@@ -127,7 +160,6 @@ static void draw(struct plot *plot, const struct aggregate *a, const struct rank
                r->count < 60 ? "steps" : "lines", s->theme->bar);
     free(axis);
     free(title);
-    free(subtitle);
 }
 
 static int draw_cumulative(struct plot *plot, struct error *err)
@@ -144,12 +176,16 @@ static int draw_cumulative(struct plot *plot, struct error *err)
     if (result == 0) {
         ranking_make(&ranking, a, metric, 0);
         result = ranking_check(&ranking, err);
-        if (result == 0 && !(ranking_value(&ranking.total, metric) > 0))
+        double code = keep_code(&ranking);
+        if (result == 0 && !(code > 0))
             result = error_set(err, NULL, NO_OFFSET,
                                "cannot draw shares: the total of %s is not above 0",
                                ranking.metric_name);
-        if (result == 0)
-            draw(plot, a, &ranking);
+        if (result == 0) {
+            char *subtitle = subtitle_of(plot, a, &ranking, code);
+            draw(plot, &ranking, subtitle);
+            free(subtitle);
+        }
         if (result == 0 && plot->data != NULL)
             report_rows(a, &(struct report_options){.sort = metric}, &table_csv, plot->data);
         ranking_free(&ranking);
@@ -160,6 +196,6 @@ static int draw_cumulative(struct plot *plot, struct error *err)
 
 const struct plot_kind plot_cumulative = {.name = "cumulative",
                                           .help =
-                                              "the share of the total in the N largest functions",
+                                              "the share of the N largest functions in all code",
                                           .calls = true,
                                           .draw = draw_cumulative};

@@ -249,6 +249,29 @@ class Pictures(Plot):
             self.assertLess(abs(y - last[1]), 10)
             self.assertLess(x, last[0])
 
+    def test_cumulative_counts_code_alone(self):
+        """A thread that runs for a fifth of the time: most energy is idle, which is no function."""
+        made = pbin.Profile({"name": "c", "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": 1, "cpu_time": 1, "times": 1,
+                             "samples": 1000, "wall_ns": 10**9}, [pbin.Thread(1, 1, "app")],
+                            [pbin.Location(0x1000 + 16 * f, "app", [pbin.Frame(f"f{f}", f"f{f}", "", 0)]) for f in range(4)],
+                            samples=[pbin.Sample(10**6, 10.0, [(0, n // 10 % 4, 200_000)]) for n in range(1000)])
+        file = self.file("c.pbin", pbin.write(made))
+        texts = " ".join(svg_texts(self.plot("cumulative", "--format=svg", "--metric=energy", inputs=[file])))
+        self.assertIn("largest of 4 rows", texts)
+        self.assertIn("2 make up 50 %", texts)
+        self.assertIn("4 make up 99 %", texts)
+        self.assertRegex(texts, r"without the (79\.9|80\.0|80\.1) % that no code used")
+
+    def test_power_has_a_color_of_its_own(self):
+        """Nine functions have all colours of functions."""
+        for theme in ("light", "dark", "print"):
+            out = self.plot("timeline", "--format=svg", "--width=1200", f"--theme={theme}", inputs=[MANY]).decode()
+            power, lanes = out.split('id="gnuplot_plot_1b"')
+            line = re.search(r"<path stroke='(rgb\([\d, ]+\))'", power.split('id="gnuplot_plot_2a"')[1]).group(1)
+            fills = set(re.findall(r"fill = '(rgb\([\d, ]+\))'", lanes))
+            self.assertGreater(len(fills), 8)
+            self.assertNotIn(line, fills, theme)
+
     def test_dots_at_zero_are_clear_of_names(self):
         for kind in ("box", "violin"):
             texts, dots = svg_places(self.plot(kind, "--format=svg", inputs=[RUNS[0], MANY]))
