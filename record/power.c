@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "record/busy.h"
 #include "record/clock.h"
+#include "record/update_period.h"
 
 #define MS UINT64_C(1000000)
 static const uint64_t shortest = MS;          /* between two readings */
@@ -18,7 +19,7 @@ static const uint64_t longest_stale = 4 * MS; /* and while a counter does not mo
 static const uint64_t measuring = 100 * MS;   /* how long to search for a period */
 static const uint64_t long_gap = 2 * SECOND;  /* without a value: causes a warning */
 enum { STEPS = 16 };                          /* in a period: how well an update is located */
-enum { COST_SHARE = 20, CHANGES = 24, LATE_AT_ONCE = 65536, PROBE_NS = 100000 };
+enum { COST_SHARE = 20, CHANGES = 24, LATE_AT_ONCE = 65536, PROBE_NS = 100000, DOUBTFUL = 10 };
 
 /* The state of a channel. */
 struct track {
@@ -36,8 +37,10 @@ struct track {
     uint64_t clock; /* CLOCK_MONOTONIC [ns] of the last reading with a new value */
     double unsure;  /* of a counter: CLOCK is the time of its update, give or take so much [ns] */
     uint64_t seen;  /* the same of the last reading */
-    double rate;    /* of a counter [counts/ns], smoothed */
-    double joules;  /* since the first reading */
+    bool measured;  /* the period of the channel was measured ... */
+    struct update_period updates; /* ... and the run corrects it */
+    double rate;                  /* of a counter [counts/ns], smoothed */
+    double joules;                /* since the first reading */
     uint64_t wraps, resets,
         fast;              /* how often; FAST: it moved by more than half its range at once */
     uint64_t assumed, gap; /* [ns]: for how long the power before was assumed; the longest gap */
@@ -51,9 +54,11 @@ struct meter {
     struct pmu_channels channels;
     struct track *tracks;    /* one for each channel */
     bool counts;             /* it has counters */
+    bool doubtful;           /* and the period of one was measured from few updates */
     bool paced;              /* they are updated at known intervals, not too short to read each */
     uint64_t base, interval; /* [ns] between readings: at least, and now */
     double phase;            /* 0..1: of the intervals between readings of powers */
+    unsigned search;         /* updates to locate by small steps before waiting for one */
     unsigned unmoved;        /* readings in turn that found no counter moved */
     uint64_t due;            /* CLOCK_MONOTONIC [ns] */
     uint64_t early;          /* an update is expected: a tick so long before that [ns] reads, too */
@@ -340,6 +345,35 @@ static uint64_t time_of_update(const struct power *p, struct track *t, uint64_t 
     return clock - (uint64_t)((low + high) / 2);
 }
 
+/* How often to read METER, by the periods of its counters. */
+static void set_pace(struct meter *meter)
+{
+    uint64_t period = 0;
+    for (size_t i = 0; i < meter->channels.count; i++) {
+        const struct pmu_channel *c = meter->tracks[i].channel;
+        if (!meter->tracks[i].skip && c->period > 0 && (period == 0 || c->period < period))
+            period = c->period;
+    }
+    meter->base = period > shortest ? period : shortest;
+    meter->paced = meter->counts && period >= shortest;
+    meter->interval = meter->base;
+}
+
+/* The counter of channel INDEX has moved when it was read at CLOCK: that may show that its period was measured wrongly. */
+static void correct_period(struct power *p, struct meter *meter, size_t index, uint64_t clock)
+{
+    struct track *t = &meter->tracks[index];
+    uint64_t *period = &meter->channels.list[index].period;
+    t->updates.ns = *period;
+    update_period_moved(&t->updates, t->seen, clock);
+    if (t->updates.ns == *period)
+        return;
+    *period = t->updates.ns;
+    if (!t->skip && t->number < p->source_count)
+        p->sources[t->number].period = *period;
+    set_pace(meter);
+}
+
 static int read_track(struct power *p, struct meter *meter, size_t index, bool slept)
 {
     struct track *t = &meter->tracks[index];
@@ -352,6 +386,8 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     uint64_t busy = p->begun ? busy_read(&p->busy, after) : 0;
     if (got < 0)
         return fail(p, meter, &why);
+    if (got > 0 && t->measured && t->has && value.count != t->raw)
+        correct_period(p, meter, index, clock);
     if (got > 0 && t->channel->counter && t->has && value.count != t->raw && value.time == 0)
         clock = time_of_update(p, t, clock);
     t->seen = before;
@@ -370,13 +406,24 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
 }
 
 /* The interval to the next reading of counters whose updates are far enough apart to wait for each: small steps,
- * beginning shortly before an update is expected. 0: updates are too frequent, or one is long overdue. */
-static uint64_t wait_for_update(const struct meter *meter, bool moved)
+ * beginning at once or, if they may WAIT, shortly before an update is expected. 0: updates are too frequent, or one is long overdue. */
+static uint64_t wait_for_update(const struct meter *meter, bool wait)
 {
     uint64_t step = meter->base / STEPS;
-    if (step < shortest / 2 || step < meter->cost * COST_SHARE || meter->unmoved > STEPS)
+    if (step < shortest / 2 || step < meter->cost * COST_SHARE || meter->unmoved > 2 * STEPS)
         return 0;
-    return moved ? meter->base - 2 * step : step;
+    return wait ? meter->base - 2 * step : step;
+}
+
+/* The first look after an update that finds the next one was too late, which may be due to a period that was measured
+ * wrongly: then two updates in turn are located, whose distance shows the period. */
+static void count_unmoved(struct meter *meter, bool moved)
+{
+    if (moved && meter->doubtful && meter->unmoved == 0)
+        meter->search = 2;
+    else if (moved && meter->search > 0)
+        meter->search--;
+    meter->unmoved = moved ? 0 : meter->unmoved + 1;
 }
 
 /* Sets when to read METER again. */
@@ -386,11 +433,11 @@ static void pace(struct meter *meter, bool moved)
     uint64_t base = meter->base - (meter->paced ? meter->base / STEPS : 0);
     base = base > meter->cost * COST_SHARE ? base : meter->cost * COST_SHARE;
     uint64_t most = base > longest_stale ? base : longest_stale, update;
-    meter->unmoved = moved ? 0 : meter->unmoved + 1;
+    count_unmoved(meter, moved);
     if (!meter->counts) {
         meter->phase = clock_phase(meter->phase);
         meter->interval = (uint64_t)((0.5 + meter->phase) * (double)base);
-    } else if ((update = wait_for_update(meter, moved)) > 0)
+    } else if ((update = wait_for_update(meter, moved && meter->search == 0)) > 0)
         meter->interval = update;
     else if (meter->interval < base || (meter->paced && meter->unmoved < 3))
         meter->interval = base;
@@ -447,6 +494,7 @@ static void forget(struct power *p)
                                 .channel = t->channel,
                                 .skip = t->skip,
                                 .value = t->value,
+                                .measured = t->measured,
                                 .rate = t->rate};
         }
     }
@@ -652,26 +700,6 @@ struct watch {
     unsigned changes;        /* the first count is not a change and begins no step */
 };
 
-static int by_length(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The mean of those steps that are about as long as the median: each is known to a reading, and updates may be missed. */
-static uint64_t usual_step(uint64_t *steps, unsigned count)
-{
-    uint64_t sum = 0, alike = 0;
-    qsort(steps, count, sizeof *steps, by_length);
-    uint64_t median = steps[count / 2];
-    for (unsigned i = 0; i < count; i++)
-        if (steps[i] >= median - median / 4 && steps[i] <= median + median / 4) {
-            sum += steps[i];
-            alike++;
-        }
-    return alike > 0 ? sum / alike : median;
-}
-
 /* Reads channel INDEX once. Returns 1 if its period is known now, 0, -1. */
 static int watch(struct power *p, struct meter *meter, size_t index, struct watch *w)
 {
@@ -713,23 +741,12 @@ static int measure_periods(struct power *p, struct meter *meter)
     for (size_t i = 0; i < meter->channels.count; i++) {
         if (all[i].changes <= 2)
             continue;
-        meter->channels.list[i].period = usual_step(all[i].steps, all[i].changes - 2);
+        meter->channels.list[i].period = update_period_usual(all[i].steps, all[i].changes - 2);
+        meter->tracks[i].measured = true;
+        meter->doubtful = meter->doubtful || all[i].changes < DOUBTFUL;
     }
     free(all);
     return enough < 0 ? -1 : 0;
-}
-
-static void prepare(struct meter *meter)
-{
-    uint64_t period = 0;
-    for (size_t i = 0; i < meter->channels.count; i++) {
-        const struct pmu_channel *c = meter->tracks[i].channel;
-        if (!meter->tracks[i].skip && c->period > 0 && (period == 0 || c->period < period))
-            period = c->period;
-    }
-    meter->base = period > shortest ? period : shortest;
-    meter->paced = meter->counts && period >= shortest;
-    meter->interval = meter->base;
 }
 
 /* Opens one source. */
@@ -793,7 +810,7 @@ static int open_all(struct power *p)
     choose_value(p);
     describe(p);
     for (size_t m = 0; m < p->meter_count; m++)
-        prepare(&p->meters[m]);
+        set_pace(&p->meters[m]);
     if (o->baseline_seconds > 0 && measure_baseline(p, o->baseline_seconds) != 0)
         return -1;
     return 0;

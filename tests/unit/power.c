@@ -21,6 +21,7 @@ struct simulation {
     uint64_t quantum; /* the counter moves in steps of this time */
     bool real;        /* it follows the real clock */
     bool untimed;     /* it does not say when it was updated, but how often */
+    bool silent;      /* it says neither */
     unsigned reads;
 };
 
@@ -35,7 +36,7 @@ static int open_counter(const struct pmu_request *request, struct pmu_channels *
     struct simulation *s = simulation_of(request);
     (void)err;
     pmu_channel_counter(pmu_channel_add(channels, "counter", "simulated"), 1e-6, s->range);
-    channels->list[0].period = s->untimed ? s->quantum : s->real ? 0 : 1;
+    channels->list[0].period = s->untimed ? s->quantum : s->real || s->silent ? 0 : 1;
     *state = s;
     return 0;
 }
@@ -66,7 +67,7 @@ static int read_counter(void *state, size_t channel, struct pmu_value *value, st
     if (s->fail_at > 0 && s->now >= s->fail_at)
         return error_set(err, "/sys/fake", NO_OFFSET, "cannot read: it was unplugged");
     value->count = count_at(s, s->now);
-    value->time = s->untimed ? 0 : s->base + s->now;
+    value->time = s->untimed || s->silent ? 0 : s->base + s->now;
     return 1;
 }
 
@@ -308,6 +309,47 @@ static void late_readings(struct check *check)
     CHECK(off[FIRST + (COUNT - FIRST) / 2] < 0.12);
 }
 
+/* Readings of a counter that is updated every AFTER ns are near its updates, although it was updated every BEFORE ns
+ * while its period was measured. */
+static void changes_period(struct check *check, uint64_t before, uint64_t after)
+{
+    enum { FIRST = 6, COUNT = 20 };
+    struct simulation s = {.watts = 20, .quantum = before, .real = true, .silent = true};
+    struct power_options options;
+    struct reporter reporter = {.tool = "test", .quiet = true};
+    struct error err = {0};
+    struct power *p = open_simulation(&options, &s, &reporter, &err);
+    s.quantum = after;
+    CHECK_EQ(power_begin(p), 0);
+    uint64_t start = clock_now(), last = start;
+    double off[COUNT];
+    size_t found = 0, count;
+    while (found < COUNT) {
+        struct timespec pause = {0, 500000};
+        nanosleep(&pause, NULL);
+        uint64_t now = clock_now();
+        bool on_time = now - last < after / 8; /* on a busy machine it sleeps for longer */
+        last = now;
+        power_tick(p, now - start);
+        const struct raw_reading *readings = power_take(p, &count);
+        for (size_t r = 0; r < count && found < COUNT && on_time; r++) {
+            double periods = ((double)readings[r].time + (double)(start - s.base)) / (double)after;
+            off[found++] = fabs(periods - round(periods));
+        }
+    }
+    power_close(p);
+    qsort(off + FIRST, COUNT - FIRST, sizeof *off, by_size);
+    CHECK(off[FIRST + (COUNT - FIRST) / 2] < 0.1);
+}
+
+/* A busy machine delays updates and readings: the period that is measured at the start can be far too long or too
+ * short. The run corrects it. */
+static void wrong_period(struct check *check)
+{
+    changes_period(check, 40000000, 16000000);
+    changes_period(check, 10000000, 50000000);
+}
+
 /* ---- what makes up the value -------------------------------------------------------------------- */
 
 static int open_many(const struct pmu_request *request, struct pmu_channels *channels, void **state,
@@ -443,5 +485,6 @@ CHECK_MAIN({"constant_power", constant_power}, {"wraps", wraps},
            {"too_fast_is_reported", too_fast_is_reported}, {"reset", reset},
            {"steps_and_stalls", steps_and_stalls}, {"failure", failure},
            {"update_before_the_start", update_before_the_start}, {"period", period},
-           {"late_readings", late_readings}, {"disjoint_ones_are_added", disjoint_ones_are_added},
-           {"units", units}, {"misspelt_units", misspelt_units})
+           {"wrong_period", wrong_period}, {"late_readings", late_readings},
+           {"disjoint_ones_are_added", disjoint_ones_are_added}, {"units", units},
+           {"misspelt_units", misspelt_units})

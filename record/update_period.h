@@ -1,0 +1,25 @@
+/* The time between two updates of a counter that does not state it. It is measured before a run from a few updates, of
+ * which a busy machine may delay or hide some, and corrected during the run when readings prove that it is wrong: the
+ * counter moved again too early, or several times too late.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_UPDATE_PERIOD_H
+#define RECORD_UPDATE_PERIOD_H
+
+#include <stdint.h>
+
+struct update_period {
+    uint64_t ns; /* 0: unknown */
+    uint64_t after,
+        upto; /* CLOCK_MONOTONIC [ns] of the readings around the last update; UPTO 0: none yet */
+    unsigned longer;   /* updates in turn that came too late for NS ... */
+    uint64_t shortest; /* ... and the shortest time between two of them [ns] */
+};
+
+/* The mean of those of the COUNT > 0 times between updates, STEPS [ns], that are about as long as the median: each is
+ * known to a reading, and updates may have been missed. Sorts STEPS. */
+uint64_t update_period_usual(uint64_t *steps, unsigned count);
+
+/* The counter moved after the reading at AFTER and not after the one at UPTO. Corrects PERIOD if this proves it wrong. */
+void update_period_moved(struct update_period *period, uint64_t after, uint64_t upto);
+
+#endif
