@@ -8,6 +8,7 @@
 
 #include "base/intern.h"
 #include "base/memory.h"
+#include "convert/prof2pbin/call_places.h"
 #include "formats/raw/raw_ticks.h"
 
 enum { FEW = 6 };                 /* ticks */
@@ -51,6 +52,8 @@ struct program {
     struct raw_share ticks;
     struct side sides[FAULT_SIDES];
     struct fault_places faults;
+    struct call_places calls;
+    bool placed; /* the places of its system calls on other CPUs have excesses of their own */
     struct nearby
         nearby[RAW_HOWS]; /* by how its processes began: often, forked ones do something else */
 };
@@ -144,8 +147,10 @@ void kernel_share_delete(struct kernel_share *share)
         return;
     for (size_t i = 0; i < share->thread_count; i++)
         free(share->threads[i].nearby);
-    for (uint32_t i = 0; i < share->paths.count; i++)
+    for (uint32_t i = 0; i < share->paths.count; i++) {
         fault_places_free(&share->programs[i].faults);
+        call_places_free(&share->programs[i].calls);
+    }
     numbers_free(&share->pids);
     numbers_free(&share->paths);
     free(share->windows);
@@ -222,8 +227,10 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
     side->seen.kernel += seen->called;
     side->faults += seen->faulted;
     enum fault_sight sight = seen->faulted ? FAULT_SEEN : seen->called ? FAULT_KERNEL : FAULT_USER;
-    fault_places_count(&share->programs[program_of(share, seen->image)].faults, seen->side,
-                       seen->pc, sight);
+    struct program *p = &share->programs[program_of(share, seen->image)];
+    fault_places_count(&p->faults, seen->side, seen->pc, sight);
+    if (sight == FAULT_KERNEL)
+        call_places_count(&p->calls, seen->side, seen->pc);
 }
 
 /* Can page faults be the LACK of kernel time, a part of the CPU time of P? */
@@ -252,6 +259,18 @@ static void part_kinds(struct program *p)
     side->fault_part = (excess - wrong) / side->faults * (side->seen.kernel / excess);
 }
 
+/* Divides the excess of system calls on other CPUs among their places. */
+static void place_calls(struct program *p)
+{
+    const struct side *side = &p->sides[FAULT_OTHER_CPU], *same = &p->sides[FAULT_SAME_CPU];
+    p->placed = same->seen.all >= enough && side->seen.kernel > 0;
+    if (!p->placed)
+        return;
+    double calls = side->seen.kernel - side->faults;
+    call_places_settle(&p->calls, side->call_part * calls * (side->excess / side->seen.kernel),
+                       side->seen.all / same->seen.all);
+}
+
 /* What each program has too much or too little. Returns the sum. */
 static double settle_programs(struct kernel_share *share)
 {
@@ -268,6 +287,7 @@ static double settle_programs(struct kernel_share *share)
             all += side->excess + side->lack;
         }
         part_kinds(p);
+        place_calls(p);
     }
     return all;
 }
@@ -347,6 +367,8 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
 {
     struct thread_share *t = thread_at(share, seen->thread);
     const struct program *p = &share->programs[program_of(share, seen->image)];
+    if (seen->called && !seen->faulted && seen->side == FAULT_OTHER_CPU && p->placed)
+        return goes(&t->odd, call_places_part(&p->calls, seen->pc));
     if (seen->called) {
         const struct side *side = &window_at(share, seen->pid, seen->time_ns)->sides[seen->side];
         const struct side *of = &p->sides[seen->side];

@@ -9,9 +9,11 @@
  *   program: the sightings in the kernel of all processes of a program are too many, or too few, if their share differs
  *            from that of the ticks by more than twice the standard error of the difference. Then the excess is
  *            removed, or the lack is taken from user code, where page faults are likely (raw_fault_places.h).
- *            Of an excess on other CPUs, system calls go first, as far as there are fewer of them on the CPU of the sampler.
+ *            Of an excess on other CPUs, system calls go first, as far as there are fewer of them on the CPU of the sampler;
+ *            of these, those of places that call the kernel more seldom there (call_places.h).
  *   window:  the time of a process between two records of its ticks, 0.1 s or more. A part of the excess is removed
- *            from each: what its own ticks suggest, together with FEW ticks of the program's share.
+ *            from each: what its own ticks suggest, together with FEW ticks of the program's share. Not so of system calls
+ *            whose places have parts of their own.
  *
  * A removed sighting counts as user code: in a page fault as the code that had it; in a system call in turn as one of the
  * places where its thread was seen in user mode just before and after, else its program (in processes that

@@ -39,6 +39,7 @@ struct engine_run {
     struct tracee self; /* the tracer, with its times at the wake-up for the sample */
     uint64_t late;      /* delay of that wake-up [ns] */
     bool sleepers;      /* a thread of the last sample sometimes sleeps */
+    bool calling;       /* a process was seen in system calls lately */
     bool at_once;       /* the sampler did not wait for a CPU when it woke */
     /* Sightings in user code on the CPU of the sampler, of threads that sometimes sleep; those that the scheduler's
      * counts confirm. */

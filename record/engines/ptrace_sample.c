@@ -26,9 +26,10 @@ static const uint64_t soon =
 static const uint64_t ticks_every = SECOND / 10;
 
 enum { LOOKS = 256 };
-enum { FAULTS = 5 }; /* in that time: a huge page takes 0.1 ms */
-enum { MOVE = 32 };  /* samples */
-enum { STEADY = 4 }; /* sightings on a CPU in a row; then it is expected there */
+enum { FAULTS = 5 };                  /* in that time: a huge page takes 0.1 ms */
+enum { MOVE = 32, MOVE_CALLING = 8 }; /* samples */
+enum { CALLS = 32 };                  /* one of so many sightings in a system call is many */
+enum { STEADY = 4 };                  /* sightings on a CPU in a row; then it is expected there */
 
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
 {
@@ -106,13 +107,16 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     return !waits;
 }
 
-/* A thread on the CPU of the sampler was preempted by it: after a page fault, unless the kernel is preemptible. */
+/* A thread on the CPU of the sampler was preempted by it: after a page fault, unless the kernel is preemptible; and where
+ * it was, while one on another CPU may run to the end of its next system call. */
 static void watch(struct tracee *tracee)
 {
-    int cpu;
-    tracee->watched =
-        tracee->process->faulting && tracee_read_faults(tracee, &tracee->faults, &cpu);
-    tracee->same_cpu = tracee->watched && cpu >= 0 && cpu == sched_getcpu();
+    int cpu = -1;
+    const struct process *process = tracee->process;
+    bool known = (process->faulting || process->calling) &&
+                 tracee_read_faults(tracee, &tracee->faults, &cpu);
+    tracee->watched = known && process->faulting;
+    tracee->same_cpu = known && cpu >= 0 && cpu == sched_getcpu();
 }
 
 /* The kernel counts a page fault when it has handled it, and stops the thread only then. */
@@ -208,6 +212,8 @@ void ptrace_see(struct engine_run *run, struct tracee *tracee)
     tracee->steady = tracee->ran && !tracee->late ? tracee->steady + 1 : 0;
     tracee->process->seen |= tracee->ran;
     tracee->process->active |= tracee->ran;
+    tracee->process->sightings += tracee->ran;
+    tracee->process->calls += tracee->ran && tracee->in_kernel && !tracee->faulted;
     tracee->run = now;
     if (tracee->ran)
         run->resumed = clock_now();
@@ -294,14 +300,24 @@ static void move_to(struct engine_run *run, const cpu_set_t *cpus)
         run->used = usable;
 }
 
+/* Keeps number TURN of CPUS, counted round and round. */
+static void keep_one(cpu_set_t *cpus, uint64_t turn)
+{
+    uint64_t left = turn % (uint64_t)CPU_COUNT(cpus);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, cpus) && left-- != 0)
+            CPU_CLR(cpu, cpus);
+}
+
 /* The sampler runs on a CPU that runs a thread of the program: there the thread stops at once, while one on another CPU
  * runs until it is told, often to the end of its next system call. Nor does it disturb another CPU or program then. But
  * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
  * then run the sampler when the page fault has been counted. From another CPU it sees them. Threads that sleep may wake
- * on any CPU: the sampler then follows them with each sample. */
+ * on any CPU: the sampler then follows them with each sample. Where threads often call the kernel on several CPUs, it takes these
+ * in turn, so that each thread is also seen where it was (prof2pbin compares the two). */
 static void choose_cpu(struct engine_run *run)
 {
-    bool faulting = false;
+    bool faulting = false, calling = false;
     cpu_set_t busy, others = run->cpus;
     CPU_ZERO(&busy);
     for (size_t i = 0; i < run->tracees.count; i++) {
@@ -312,11 +328,15 @@ static void choose_cpu(struct engine_run *run)
         if (cpu < 0 || cpu >= CPU_SETSIZE)
             continue;
         faulting |= tracee->process->faulting;
+        calling |= tracee->process->calling;
         CPU_SET((size_t)cpu, &busy);
         CPU_CLR((size_t)cpu, &others);
     }
-    if (CPU_COUNT(&busy) > 0)
-        move_to(run, faulting && run->pace.taken / MOVE % 2 == 0 ? &others : &busy);
+    if (CPU_COUNT(&busy) == 0)
+        return;
+    if (calling)
+        keep_one(&busy, run->pace.taken / MOVE_CALLING);
+    move_to(run, faulting && run->pace.taken / MOVE % 2 == 0 ? &others : &busy);
 }
 
 /* Watching the page faults of a thread costs a few microseconds for each sample. */
@@ -330,15 +350,27 @@ static void look_for_faults(struct engine_run *run, struct process *process)
         run->result->faults += news;
 }
 
+/* Watching the CPUs of its threads costs as much. */
+static void look_for_calls(struct engine_run *run, struct process *process)
+{
+    if (process->sightings >= CALLS)
+        process->calling = process->calls >= process->sightings / CALLS;
+    if (process->sightings >= CALLS)
+        process->sightings = process->calls = 0;
+    run->calling |= process->calling;
+}
+
 static void read_ticks(struct engine_run *run)
 {
     if (run->begin < run->next_ticks)
         return;
     run->next_ticks = run->begin + ticks_every;
+    run->calling = false;
     for (size_t i = 0; i < run->tracees.process_count; i++) {
         if (!run->tracees.processes[i]->active)
             continue;
         look_for_faults(run, run->tracees.processes[i]);
+        look_for_calls(run, run->tracees.processes[i]);
         ptrace_read_ticks(run, run->tracees.processes[i]);
     }
 }
@@ -376,7 +408,7 @@ void ptrace_sample(struct engine_run *run)
     wait_for_stops(run);
     count_waiting(run);
     uint64_t stopped = clock_now();
-    if (run->pace.taken % MOVE == 0 || run->sleepers)
+    if (run->pace.taken % (run->calling ? MOVE_CALLING : MOVE) == 0 || run->sleepers)
         choose_cpu(run);
     for (size_t i = 0; i < run->tracees.count; i++)
         if (run->tracees.list[i]->state >= TRACEE_RUNNING &&

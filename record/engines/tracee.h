@@ -44,7 +44,10 @@ struct process {
     bool active;        /* a thread was seen running since its ticks were last read */
     bool partial;       /* not all of its threads are traced */
     bool faulting;      /* it had page faults lately: those of its threads are watched */
-    uint64_t faults;    /* its page faults when they were last read */
+    bool calling; /* it was seen in system calls lately: the CPUs of its threads are watched */
+    unsigned sightings,
+        calls;             /* running since its ticks were last read; of these, in system calls */
+    uint64_t faults;       /* its page faults when they were last read */
     uint64_t user, system; /* its ticks then [ns] */
     uint64_t stops;        /* of its threads since then */
     /* of the children that have ended, with their own children [ns] */
@@ -81,7 +84,7 @@ struct tracee {
     int schedstat, syscall, stat; /* file descriptors, -1: not open */
     uint64_t faults;              /* its page faults when it was last interrupted ... */
     bool watched;                 /* ... are known */
-    bool same_cpu;                /* ... and the sampler had its CPU then */
+    bool same_cpu;                /* the sampler is known to have had its CPU then */
     bool faulted;                 /* it was in a page fault then */
     uint64_t pc;                  /* where it was last seen, 0: never */
     uint64_t interrupted;         /* when the sampler woke for its last sample [ns], absolute */

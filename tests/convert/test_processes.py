@@ -802,6 +802,31 @@ class KernelShare(Case):
         pcs = self.pcs(profile)
         self.assertLess(pcs.count(0x1010), 0.04 * n)
 
+    def test_places_of_system_calls(self):
+        """Phases of 20 ms: code that computes and calls the kernel, code that only calls it, and code that only computes. On other
+        CPUs, half of the computing in the first is seen in the call after it. Only these calls are too many."""
+        rng, n = random.Random(5), 12000
+        ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)}, [Image(1, "/bin/a")],
+                       [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
+        samples, times, ticks, true = [], [], [0, 0], {KERNEL: 0, 0x1010: 0, 0x2010: 0, 0x3010: 0}
+        for i in range(n):
+            base, part = ((0x1000, 0.05), (0x2000, 0.9), (0x3000, 0))[i // 20 % 3]
+            same, call = rng.random() < 0.5, rng.random() < part
+            true[KERNEL if call else base + 0x10] += 1
+            seen = call or (base == 0x1000 and not same and rng.random() < 0.5)
+            flags = RAN | (SAME_CPU if same else 0)
+            samples.append(Sample(1, [Thread(1, KERNEL, (i + 1) * MS, flags | CALLER, base + base // 64) if seen else
+                                      Thread(1, base + 0x10, (i + 1) * MS, flags)]))
+            times.append((i + 1) * MS)
+            if i % 4 == 0:
+                ticks[call] += self.TICK
+            if i % 100 == 99:
+                ext.ticks.append((1, times[-1], *ticks, 0))
+                ticks = [0, 0]
+        pcs = self.pcs(self.convert(run_of(samples), times, ext))
+        for pc, count in true.items():
+            self.assertAlmostEqual(pcs.count(pc) / n, count / n, delta=0.02, msg=hex(pc))
+
     def test_short_threads_and_processes(self):
         """The few sightings and ticks of one process prove nothing, but those of the whole program do. Each process reuses the same pid."""
         rng, n, each = random.Random(7), 800, 5
