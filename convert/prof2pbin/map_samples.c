@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/map_samples.h"
 
-#include "convert/prof2pbin/address_spaces.h"
+#include "convert/symbolize/address_spaces.h"
 #include "convert/prof2pbin/thread_tracker.h"
 
 struct counting {

@@ -4,7 +4,7 @@
  * image begins with its parent's tree. Each node has an owner; other images copy it before a change, so that a fork
  * costs nothing and a mapping O(log n).
  * SPDX-License-Identifier: MIT */
-#include "convert/prof2pbin/address_spaces.h"
+#include "convert/symbolize/address_spaces.h"
 
 #include <stdlib.h>
 #include <string.h>
