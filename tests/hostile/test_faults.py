@@ -198,6 +198,9 @@ class EachTool(Case):
             f.writelines(["P=(ID=7 N=(app) T=0.01)\nC1 FN0=(F0=(/bin/app)+0 N=(main))+0 V0=(PERF_TICKS):(1,1,1)\n", *lines])
         self.each(["igprof2pbin", "-n", "x", dump], ".pbin")
 
+    def test_perf2pbin(self):
+        self.each(["perf2pbin", "-n", "x", os.path.join(SAMPLES, "perf.data.xz")], ".pbin")
+
     def test_sthem2pbin(self):
         for name, options in (("export.csv", []), ("lynsyn.csv", ["-e", BURN])):
             short = os.path.join(self.shared, name)

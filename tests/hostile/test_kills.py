@@ -208,6 +208,9 @@ class Tools(Case):
             f.writelines(f"C2 FN{i}=(F0+{i} N=(function_{i}))+0 V0:({i},{i},1)\n" for i in range(1, 5000))
         self.each(["igprof2pbin", "-q", dump], ".pbin")
 
+    def test_perf2pbin(self):
+        self.each(["perf2pbin", "-q", "-n", "x", os.path.join(SAMPLES, "perf.data.xz")], ".pbin")
+
     def test_sthem2pbin(self):
         self.each(["sthem2pbin", "-q", "-n", "x", os.path.join(SAMPLES, "export.csv")], ".pbin")
 

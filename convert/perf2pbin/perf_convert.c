@@ -1,0 +1,426 @@
+/* From a recording of perf to pbin: first a look at all of it, then its samples.
+ * SPDX-License-Identifier: MIT */
+#include "convert/perf2pbin/perf_convert.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "convert/perf2pbin/perf_processes.h"
+#include "convert/symbolize/address_spaces.h"
+#include "convert/symbolize/debuginfod.h"
+#include "convert/symbolize/locations.h"
+#include "formats/elf/elf_search.h"
+
+#define UNDEFINED    UINT32_MAX
+#define FIRST_KERNEL UINT64_C(0xffff800000000000)
+
+/* What a sample of an event means. */
+struct meaning {
+    bool counts;    /* it was chosen */
+    bool is_period; /* its CPU time is its period; otherwise NS */
+    bool skips_idle;
+    uint64_t ns;
+};
+
+struct conversion {
+    struct perf *perf;
+    const char *file;
+    const struct perf_convert_options *options;
+    struct reporter *reporter;
+    struct meaning *meanings; /* of each event */
+    size_t meaning_count;
+    bool untimed; /* samples have no CPU times */
+    struct perf_processes processes;
+    struct address_spaces *spaces;
+    uint64_t start, now; /* times of the clock of perf */
+    uint64_t samples, idle, lost, other;
+    uint64_t *cpu_ns;      /* of each image */
+    uint64_t *map_samples; /* of each mapping */
+    size_t image_capacity;
+    struct pbin_writer *writer;
+    struct locations *locations;
+    uint32_t *threads; /* in the pbin, of each task */
+    size_t thread_count, thread_capacity;
+};
+
+/* ---- events ---- */
+
+/* Is EVENT called NAME? Modifiers, ":u", may be left out. */
+static bool is_called(const struct perf_event *event, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(event->name, name, length) == 0 &&
+           (event->name[length] == '\0' || event->name[length] == ':');
+}
+
+static bool is_chosen(const struct conversion *c, const struct perf_event *events, size_t number)
+{
+    const struct perf_convert_options *o = c->options;
+    for (size_t i = 0; i < o->event_count; i++)
+        if (is_called(&events[number], o->events[i]))
+            return true;
+    if (o->event_count > 0)
+        return false;
+    for (size_t i = 0; i < number; i++)
+        if (!events[i].is_dummy)
+            return false;
+    return !events[number].is_dummy;
+}
+
+static struct meaning meaning_of(const struct conversion *c, const struct perf_event *event)
+{
+    struct meaning m = {.counts = true, .skips_idle = event->counts_cpu};
+    if (c->options->rate != 0)
+        m.ns = 1000000000 / c->options->rate;
+    else if (event->counts_ns)
+        m.is_period = true;
+    else if (event->frequency != 0)
+        m.ns = 1000000000 / event->frequency;
+    return m;
+}
+
+/* The names of all events. Caller frees. */
+static char *list_events(const struct perf_event *events, size_t count)
+{
+    struct buffer text = {0};
+    for (size_t i = 0; i < count && text.size < 300; i++) {
+        if (i > 0)
+            buffer_bytes(&text, ", ", 2);
+        buffer_bytes(&text, events[i].name, strlen(events[i].name));
+    }
+    char *list = mem_strndup((const char *)text.data, text.size);
+    buffer_free(&text);
+    return list;
+}
+
+static int check_names(const struct conversion *c, const struct perf_event *events, size_t count,
+                       struct error *err)
+{
+    for (size_t i = 0; i < c->options->event_count; i++) {
+        bool found = false;
+        for (size_t k = 0; k < count; k++)
+            found |= is_called(&events[k], c->options->events[i]);
+        if (found)
+            continue;
+        char *list = list_events(events, count);
+        error_set(err, c->file, NO_OFFSET, "has no event %.64s (-e), only %s",
+                  c->options->events[i], list);
+        free(list);
+        return -1;
+    }
+    return 0;
+}
+
+/* Events of a pipe are known when the first sample comes. */
+static void learn_events(struct conversion *c)
+{
+    size_t count;
+    const struct perf_event *events = perf_events(c->perf, &count);
+    if (c->meaning_count == count)
+        return;
+    c->meanings = mem_resize(c->meanings, count, sizeof *c->meanings);
+    for (; c->meaning_count < count; c->meaning_count++) {
+        size_t i = c->meaning_count;
+        c->meanings[i] = is_chosen(c, events, i) ? meaning_of(c, &events[i]) : (struct meaning){0};
+        c->untimed |= c->meanings[i].counts && !c->meanings[i].is_period && c->meanings[i].ns == 0;
+    }
+}
+
+/* ---- the first look ---- */
+
+/* Does R, a sample, count? */
+static bool is_wanted(struct conversion *c, const struct perf_record *r)
+{
+    learn_events(c);
+    const struct meaning *m = c->meanings != NULL ? &c->meanings[r->u.sample.event] : NULL;
+    if (m == NULL || !m->counts)
+        c->other++;
+    else if (m->skips_idle && r->pid == 0 && r->tid == 0)
+        c->idle++;
+    else
+        return true;
+    return false;
+}
+
+static uint64_t time_of(const struct conversion *c, const struct perf_record *r)
+{
+    const struct meaning *m = &c->meanings[r->u.sample.event];
+    return m->is_period ? r->u.sample.period : m->ns;
+}
+
+/* Times of the first record that has one, and of the latest. */
+static void keep_time(struct conversion *c, const struct perf_record *r)
+{
+    if (c->start == 0)
+        c->start = c->now = c->processes.start = r->time;
+    if (r->time > c->now)
+        c->now = r->time;
+}
+
+static int look_at(struct conversion *c, const struct perf_record *r, struct error *err)
+{
+    keep_time(c, r);
+    if (r->kind == PERF_LOST)
+        c->lost += r->u.lost;
+    if (r->kind != PERF_SAMPLE) {
+        perf_processes_follow(&c->processes, r);
+        return 0;
+    }
+    if (!is_wanted(c, r))
+        return 0;
+    if (r->u.sample.period > UINT64_C(1) << 40)
+        return error_set(err, c->file, NO_OFFSET,
+                         "expected periods of samples of at most 2^40, found %" PRIu64,
+                         r->u.sample.period);
+    const uint32_t number = perf_processes_task(&c->processes, r);
+    const struct perf_task *task = &c->processes.task[number];
+    size_t before = c->image_capacity;
+    mem_reserve(&c->cpu_ns, &c->image_capacity, (size_t)task->image + 1, sizeof *c->cpu_ns);
+    memset(c->cpu_ns + before, 0, (c->image_capacity - before) * sizeof *c->cpu_ns);
+    c->cpu_ns[task->image] += c->untimed ? 1 : time_of(c, r);
+    c->samples++;
+    return 0;
+}
+
+static int look(struct conversion *c, struct error *err)
+{
+    struct perf_record r;
+    size_t count;
+    int got;
+    while ((got = perf_next(c->perf, &r, err)) > 0)
+        if (look_at(c, &r, err) != 0)
+            return -1;
+    const struct perf_event *events = perf_events(c->perf, &count);
+    if (got < 0 || check_names(c, events, count, err) != 0)
+        return -1;
+    if (c->samples == 0)
+        return error_set(err, c->file, NO_OFFSET, "has no samples%s",
+                         c->other > 0 ? " of the chosen event (-e chooses others)" : "");
+    return 0;
+}
+
+static void explain(const struct conversion *c)
+{
+    size_t count;
+    const struct perf_event *events = perf_events(c->perf, &count);
+    if (perf_is_cut(c->perf))
+        report_warning(c->reporter, "%s: truncated: kept %" PRIu64 " samples", c->file, c->samples);
+    if (c->lost > 0)
+        report_warning(c->reporter, "%s: perf lost %" PRIu64 " records: times are too small",
+                       c->file, c->lost);
+    if (c->other > 0 && c->options->event_count == 0) {
+        char *list = list_events(events, count);
+        report_warning(c->reporter,
+                       "%s: %" PRIu64 " samples of other events are left out (-e chooses): %s",
+                       c->file, c->other, list);
+        free(list);
+    }
+    if (c->untimed)
+        report_warning(c->reporter,
+                       "%s: the event does not say how much CPU time a sample stands for: time is "
+                       "that since the sample before (-r HZ: samples per second of CPU time)",
+                       c->file);
+    if (c->idle > 0)
+        report_verbose(c->reporter, "%s: %" PRIu64 " samples of idle CPUs are left out", c->file,
+                       c->idle);
+}
+
+/* ---- samples ---- */
+
+static uint32_t thread_of(struct conversion *c, uint32_t number)
+{
+    while (number >= c->thread_count) {
+        mem_reserve(&c->threads, &c->thread_capacity, c->thread_count + 1, sizeof *c->threads);
+        c->threads[c->thread_count++] = UNDEFINED;
+    }
+    if (c->threads[number] == UNDEFINED) {
+        const struct perf_task *task = &c->processes.task[number];
+        const struct raw_image *image = &c->processes.ext.images[task->image];
+        c->threads[number] =
+            locations_define_task(c->locations, task->tid, image->pid,
+                                  strings_get(c->processes.ext.texts, task->name), image->path);
+    }
+    return c->threads[number];
+}
+
+static uint32_t find_map(struct conversion *c, uint32_t image, uint64_t pc)
+{
+    uint64_t until;
+    address_spaces_at(c->spaces, image, c->now - c->start, &until);
+    return address_spaces_find(c->spaces, image, pc);
+}
+
+static uint32_t location_of(struct conversion *c, const struct perf_record *r, uint32_t image)
+{
+    struct location_place place = {
+        .pc = r->u.sample.pc, .map = UINT32_MAX, .caller = PBIN_NO_CALLER};
+    if (r->u.sample.in_guest) {
+        place.binary = place.name = "[guest]";
+    } else if (!r->u.sample.in_kernel) {
+        place.map = find_map(c, image, place.pc);
+    } else {
+        if (place.pc < FIRST_KERNEL) /* of a machine with 32 bits */
+            place.binary = place.name = LABEL_KERNEL;
+        if (r->u.sample.caller != 0) {
+            const struct location_place caller = {.pc = r->u.sample.caller,
+                                                  .map = find_map(c, image, r->u.sample.caller),
+                                                  .caller = PBIN_NO_CALLER};
+            place.caller = locations_place(c->locations, &caller);
+        }
+    }
+    return locations_place(c->locations, &place);
+}
+
+static int put_sample(struct conversion *c, const struct perf_record *r, uint64_t interval_ns)
+{
+    const uint32_t number = perf_processes_task(&c->processes, r);
+    if (pbin_batch_is_full(c->writer, 1))
+        locations_resolve(c->locations);
+    const struct pbin_thread_sample sample = {
+        .thread = thread_of(c, number),
+        .location = location_of(c, r, c->processes.task[number].image),
+        .cpu_ns = c->untimed ? 0 : time_of(c, r)};
+    return pbin_put_sample(c->writer, interval_ns, 0, &sample, 1);
+}
+
+/* Calls ACT for all samples that count, with the time since the one before [ns]. */
+static int each_sample(struct conversion *c,
+                       int (*act)(struct conversion *, const struct perf_record *, uint64_t),
+                       struct error *err)
+{
+    struct perf_record r;
+    int got = perf_rewind(c->perf, err);
+    uint64_t before = c->start;
+    perf_processes_again(&c->processes);
+    c->now = c->start;
+    while (got >= 0 && (got = perf_next(c->perf, &r, err)) > 0) {
+        keep_time(c, &r);
+        if (r.kind != PERF_SAMPLE)
+            perf_processes_follow(&c->processes, &r);
+        else if (is_wanted(c, &r)) {
+            if (act(c, &r, c->now - before) != 0)
+                return -1;
+            before = c->now;
+        }
+    }
+    return got;
+}
+
+/* Which mappings are worth a download. */
+static int count_sample(struct conversion *c, const struct perf_record *r, uint64_t interval_ns)
+{
+    (void)interval_ns;
+    const uint32_t number = perf_processes_task(&c->processes, r);
+    const uint32_t image = c->processes.task[number].image;
+    if (r->u.sample.in_kernel || r->u.sample.in_guest)
+        return 0;
+    const uint32_t map = find_map(c, image, r->u.sample.pc);
+    if (map != UINT32_MAX)
+        c->map_samples[map]++;
+    return 0;
+}
+
+static int count_samples(struct conversion *c, size_t map_count, struct error *err)
+{
+    if (c->options->symbols.no_debuginfod || !debuginfod_is_set())
+        return 0;
+    c->map_samples = mem_zalloc(map_count + 1, sizeof *c->map_samples);
+    c->spaces = address_spaces_new(&c->processes.ext);
+    int result = each_sample(c, count_sample, err);
+    address_spaces_delete(c->spaces);
+    c->spaces = NULL;
+    if (result == 0)
+        symbolizer_count(locations_symbolizer(c->locations), c->map_samples);
+    free(c->map_samples);
+    return result;
+}
+
+/* ---- the pbin ---- */
+
+/* The program that used the most CPU time; NULL: unknown. */
+static const char *target_of(const struct conversion *c)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < c->processes.ext.image_count && i < c->image_capacity; i++)
+        if (c->cpu_ns[i] > c->cpu_ns[most])
+            most = i;
+    if (c->processes.ext.images == NULL)
+        return NULL;
+    const struct raw_image *image = &c->processes.ext.images[most];
+    const char *name = image->path[0] != '\0' ? elf_base_name(image->path) : image->comm;
+    return name[0] != '\0' ? name : NULL;
+}
+
+static uint64_t frequency_of(const struct conversion *c)
+{
+    size_t count;
+    const struct perf_event *events = perf_events(c->perf, &count);
+    for (size_t i = 0; i < c->meaning_count; i++)
+        if (c->meanings[i].counts && events[i].frequency < UINT64_C(1) << 32)
+            return c->options->rate != 0 ? c->options->rate : events[i].frequency;
+    return 0;
+}
+
+static void describe(const struct conversion *c, struct pbin_meta *meta)
+{
+    const struct perf_facts facts = perf_facts(c->perf);
+    const char *name = c->options->name;
+    *meta = (struct pbin_meta){
+        .name = (char *)(name != NULL ? name : elf_base_name(c->file)),
+        .target = (char *)target_of(c),
+        .command = (char *)facts.command,
+        .host = (char *)facts.host,
+        .dialect = (char *)"perf",
+        .tool = (char *)"perf2pbin " PBIN_TOOLS_VERSION,
+        .cpus = facts.cpus,
+        .wall_ns = c->now - c->start,
+        .samples = c->samples,
+        .frequency = frequency_of(c) * 1000,
+        .cpu_time = !c->untimed,
+        .times = 1,
+    };
+}
+
+static int put_samples(struct conversion *c, struct output *out, struct error *err)
+{
+    struct pbin_meta meta;
+    struct location_facts facts = {0};
+    struct address_spaces *spaces = address_spaces_new(&c->processes.ext);
+    facts.maps = address_spaces_maps(spaces, &facts.map_count);
+    describe(c, &meta);
+    c->writer = pbin_writer_open(out, &meta);
+    c->locations = locations_new(&facts, c->writer, &c->options->symbols, c->reporter, err);
+    int result = c->locations == NULL ? -1 : count_samples(c, facts.map_count, err);
+    c->spaces = spaces;
+    if (result == 0)
+        result = each_sample(c, put_sample, err);
+    if (result == 0) {
+        locations_resolve(c->locations);
+        locations_define_maps(c->locations);
+        result = pbin_writer_close(c->writer);
+    } else {
+        pbin_writer_abandon(c->writer);
+    }
+    locations_delete(c->locations);
+    address_spaces_delete(spaces);
+    return result;
+}
+
+int perf_convert(struct perf *perf, const char *file, const struct perf_convert_options *options,
+                 struct output *out, struct reporter *reporter, struct error *err)
+{
+    struct conversion c = {.perf = perf, .file = file, .options = options, .reporter = reporter};
+    int result = look(&c, err);
+    if (result == 0) {
+        explain(&c);
+        result = put_samples(&c, out, err);
+    }
+    perf_processes_free(&c.processes);
+    free(c.meanings);
+    free(c.cpu_ns);
+    free(c.threads);
+    return result;
+}

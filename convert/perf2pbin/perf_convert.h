@@ -1,0 +1,23 @@
+/* From a recording of perf to pbin.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PERF2PBIN_PERF_CONVERT_H
+#define CONVERT_PERF2PBIN_PERF_CONVERT_H
+
+#include "base/output.h"
+#include "base/report.h"
+#include "convert/symbolize/symbolizer.h"
+#include "formats/perf/perf.h"
+
+struct perf_convert_options {
+    const char *name;    /* of the profile; NULL: of the file */
+    const char **events; /* whose samples count; none: the first event */
+    size_t event_count;
+    uint64_t rate; /* samples per second of CPU time; 0: as the events say */
+    struct symbolizer_options symbols;
+};
+
+/* Writes PERF, read from the file FILE, to OUT. Returns 0, or -1 with ERR filled. */
+int perf_convert(struct perf *perf, const char *file, const struct perf_convert_options *options,
+                 struct output *out, struct reporter *reporter, struct error *err);
+
+#endif

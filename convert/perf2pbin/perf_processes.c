@@ -1,0 +1,196 @@
+/* Follows processes and threads through a recording of perf.
+ * SPDX-License-Identifier: MIT */
+#include "convert/perf2pbin/perf_processes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void perf_processes_free(struct perf_processes *p)
+{
+    free(p->ext.images);
+    free(p->ext.mapx);
+    strings_delete(p->ext.texts);
+    numbers_free(&p->pids);
+    numbers_free(&p->tasks);
+    free(p->image_of);
+    free(p->task);
+}
+
+void perf_processes_again(struct perf_processes *p)
+{
+    numbers_free(&p->pids);
+    p->pids = (struct numbers){0};
+    p->started = 0;
+    p->is_known = true;
+}
+
+static char *keep(struct perf_processes *p, const char *text)
+{
+    if (p->ext.texts == NULL)
+        p->ext.texts = strings_new();
+    return (char *)strings_get(p->ext.texts, strings_intern(p->ext.texts, text));
+}
+
+static uint64_t since_start(const struct perf_processes *p, uint64_t time)
+{
+    return time > p->start ? time - p->start : 0;
+}
+
+/* ---- images ---- */
+
+/* Process PID begins to be IMAGE, which gets a number. */
+static uint32_t begin(struct perf_processes *p, const struct raw_image *image)
+{
+    uint32_t number = p->started++, process = numbers_intern(&p->pids, image->pid);
+    mem_reserve(&p->image_of, &p->image_capacity, (size_t)process + 1, sizeof *p->image_of);
+    p->image_of[process] = number;
+    if (!p->is_known) {
+        mem_reserve(&p->ext.images, &p->ext.image_capacity, (size_t)number + 1,
+                    sizeof *p->ext.images);
+        p->ext.images[number] = *image;
+        p->ext.image_count = (size_t)number + 1;
+    }
+    return number;
+}
+
+static uint32_t image_of(struct perf_processes *p, uint32_t pid, uint64_t time)
+{
+    uint32_t process = numbers_find(&p->pids, pid);
+    if (process != INTERN_NONE)
+        return p->image_of[process];
+    const struct raw_image image = {.pid = pid,
+                                    .start = since_start(p, time),
+                                    .parent = RAW_NO_IMAGE,
+                                    .how = RAW_FIRST,
+                                    .path = keep(p, ""),
+                                    .comm = keep(p, "")};
+    return begin(p, &image);
+}
+
+static void take_exec(struct perf_processes *p, const struct perf_record *r)
+{
+    const struct raw_image image = {.pid = r->pid,
+                                    .start = since_start(p, r->time),
+                                    .parent = RAW_NO_IMAGE,
+                                    .how = RAW_EXEC,
+                                    .path = keep(p, ""),
+                                    .comm = keep(p, r->u.name.text)};
+    begin(p, &image);
+}
+
+/* ---- tasks ---- */
+
+static uint32_t task_of(struct perf_processes *p, uint32_t image, uint32_t tid)
+{
+    uint32_t known = p->tasks.count;
+    uint32_t number = numbers_intern(&p->tasks, (uint64_t)image << 32 | tid);
+    if (number == known) {
+        mem_reserve(&p->task, &p->task_capacity, (size_t)number + 1, sizeof *p->task);
+        p->task[number] =
+            (struct perf_task){.image = image,
+                               .tid = tid,
+                               .name = strings_find(p->ext.texts, p->ext.images[image].comm)};
+    }
+    return number;
+}
+
+uint32_t perf_processes_task(struct perf_processes *p, const struct perf_record *r)
+{
+    return task_of(p, image_of(p, r->pid, r->time), r->tid);
+}
+
+static void take_name(struct perf_processes *p, const struct perf_record *r)
+{
+    uint32_t image = image_of(p, r->pid, r->time);
+    if (p->is_known)
+        return;
+    char *name = keep(p, r->u.name.text);
+    if (r->pid == r->tid)
+        p->ext.images[image].comm = name;
+    uint32_t task = task_of(p, image, r->tid);
+    p->task[task].name = strings_find(p->ext.texts, name);
+}
+
+/* A thread has the name of its creator; a process has its mappings as well. */
+static void take_fork(struct perf_processes *p, const struct perf_record *r)
+{
+    uint32_t parent = image_of(p, r->u.fork.parent, r->time);
+    if (r->pid == r->u.fork.parent) {
+        uint32_t creator = task_of(p, parent, r->u.fork.creator);
+        uint32_t created = task_of(p, parent, r->tid);
+        if (!p->is_known)
+            p->task[created].name = p->task[creator].name;
+        return;
+    }
+    struct raw_image image = p->ext.images[parent];
+    image.ppid = image.pid;
+    image.pid = r->pid;
+    image.start = since_start(p, r->time);
+    image.parent = parent;
+    image.how = RAW_FORK;
+    begin(p, &image);
+}
+
+/* ---- mappings ---- */
+
+static enum raw_mapping kind_of(const char *path)
+{
+    static const struct {
+        const char *path;
+        enum raw_mapping kind;
+    } kinds[] = {{"[heap]", RAW_MAP_HEAP},
+                 {"[stack]", RAW_MAP_STACK},
+                 {"[vdso]", RAW_MAP_VDSO},
+                 {"[vsyscall]", RAW_MAP_VSYSCALL}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(path, kinds[i].path) == 0)
+            return kinds[i].kind;
+    return path[0] == '/' && path[1] != '/' ? RAW_MAP_FILE : RAW_MAP_ANONYMOUS;
+}
+
+static void take_mapping(struct perf_processes *p, const struct perf_record *r)
+{
+    if (r->pid == UINT32_MAX) /* the kernel's */
+        return;
+    const uint32_t image = image_of(p, r->pid, r->time);
+    if (p->is_known)
+        return;
+    mem_reserve(&p->ext.mapx, &p->ext.mapx_capacity, p->ext.mapx_count + 1, sizeof *p->ext.mapx);
+    struct raw_mapx *map = &p->ext.mapx[p->ext.mapx_count++];
+    *map = (struct raw_mapx){.image = image,
+                             .from = since_start(p, r->time),
+                             .address = r->u.mapping.address,
+                             .size = r->u.mapping.size,
+                             .offset = r->u.mapping.offset,
+                             .inode = r->u.mapping.inode,
+                             .kind = (uint8_t)kind_of(r->u.mapping.path),
+                             .build_id = keep(p, r->u.mapping.build_id),
+                             .path = keep(p, r->u.mapping.path)};
+    /* a process maps its program before everything else */
+    struct raw_image *of = &p->ext.images[image];
+    if (map->kind == RAW_MAP_FILE && of->path[0] == '\0')
+        of->path = map->path;
+}
+
+void perf_processes_follow(struct perf_processes *p, const struct perf_record *r)
+{
+    switch (r->kind) {
+    case PERF_MAPPING:
+        take_mapping(p, r);
+        break;
+    case PERF_NAME:
+        if (r->u.name.is_exec)
+            take_exec(p, r);
+        else
+            take_name(p, r);
+        break;
+    case PERF_FORK:
+        take_fork(p, r);
+        break;
+    case PERF_SAMPLE:
+    case PERF_LOST:
+        break;
+    }
+}

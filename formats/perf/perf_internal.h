@@ -1,0 +1,100 @@
+/* What the parts of the reader of perf.data share.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_PERF_PERF_INTERNAL_H
+#define FORMATS_PERF_PERF_INTERNAL_H
+
+#include "base/intern.h"
+#include "formats/perf/perf.h"
+
+/* Bits of sample_type; fields are in the order of the list in perf_records.c. */
+enum {
+    PERF_HAS_IP = 1 << 0,
+    PERF_HAS_TID = 1 << 1,
+    PERF_HAS_TIME = 1 << 2,
+    PERF_HAS_ADDRESS = 1 << 3,
+    PERF_HAS_READ = 1 << 4,
+    PERF_HAS_CHAIN = 1 << 5,
+    PERF_HAS_ID = 1 << 6,
+    PERF_HAS_CPU = 1 << 7,
+    PERF_HAS_PERIOD = 1 << 8,
+    PERF_HAS_STREAM = 1 << 9,
+    PERF_HAS_IDENTIFIER = 1 << 16
+};
+
+/* How the records of an event are laid out. */
+struct perf_layout {
+    uint64_t sample_type, read_format, period;
+    bool sample_id_all; /* records other than samples end with thread, time, ... */
+};
+
+/* A piece of a record. Reading beyond its end gives 0 and sets BAD. */
+struct perf_fields {
+    const uint8_t *at;
+    size_t left;
+    bool big, bad;
+};
+
+uint32_t perf_u32(struct perf_fields *fields);
+uint64_t perf_u64(struct perf_fields *fields);
+void perf_skip(struct perf_fields *fields, uint64_t count);
+/* A text in the next SIZE bytes (SIZE_MAX: all that are left) up to its first NUL: its length. */
+const char *perf_text(struct perf_fields *fields, size_t size, size_t *length);
+
+/* A record as it is in the file. */
+struct perf_raw {
+    uint32_t type;
+    uint16_t misc;
+    uint64_t offset; /* in the file */
+    struct perf_fields body;
+};
+
+struct perf {
+    struct stream *stream;
+    bool big, is_pipe, salvage, cut;
+    uint64_t data_at, data_end; /* offsets; UINT64_MAX: the end of the file */
+    struct strings *texts;
+    struct perf_event *events;
+    struct perf_layout *layouts;
+    size_t event_count, event_capacity, layout_capacity;
+    struct numbers ids; /* of events ... */
+    uint32_t *event_of; /* ... and the number of each */
+    size_t id_capacity;
+    struct numbers paths; /* strings with a known build-id ... */
+    uint32_t *build_ids;  /* ... as strings */
+    size_t build_id_capacity;
+    struct perf_facts facts;
+    /* records that are not in order yet: a heap, the earliest on top */
+    struct perf_waiting {
+        struct perf_record record;
+        uint64_t number;
+    } * heap;
+    size_t heap_count, heap_capacity;
+    uint64_t number; /* records so far */
+    /* times: the latest of all records so far, the latest of the round before, and up to which records are complete */
+    uint64_t latest, settled, ready;
+    bool described; /* a pipe: all events are known */
+    bool ended;
+};
+
+/* The next record of the file: 1, 0 at the end, or -1. RAW is borrowed until the next call. */
+int perf_raw_next(struct perf *perf, struct perf_raw *raw, struct error *err);
+
+/* Decodes RAW, of which the header is known. Returns 1 with RECORD filled, 0 if it has no meaning here, or -1. */
+int perf_decode(struct perf *perf, const struct perf_raw *raw, struct perf_record *record,
+                struct error *err);
+
+/* The error that RAW, a WHAT, is too short. Returns -1. */
+int perf_fail_short(const struct perf *perf, const struct perf_raw *raw, const char *what,
+                    struct error *err);
+
+/* Adds an event with the attributes at FIELDS (SIZE bytes). Returns 0, or -1. */
+int perf_add_event(struct perf *perf, struct perf_fields fields, uint64_t offset,
+                   struct error *err);
+/* ID is one of the numbers of event EVENT. */
+void perf_add_id(struct perf *perf, uint64_t id, size_t event);
+/* Takes what FIELDS, a feature with NUMBER of the header, says. */
+void perf_take_feature(struct perf *perf, unsigned number, struct perf_fields fields);
+/* Takes the build-id of a file. */
+void perf_take_build_id(struct perf *perf, uint16_t misc, struct perf_fields fields);
+
+#endif
