@@ -34,7 +34,7 @@ LINKHARD := -Wl,--as-needed -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-
 CFLAGS ?= $(if $(DEBUG),-O0 -g3,$(if $(ASAN),-O1 -g1,-O3 -g))
 # The same numbers on every machine (no fused multiply-add), and no paths of the build in the files.
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPBIN_TOOLS_VERSION='"$(VERSION)"' -I. $(WARN) $(HARD) \
-              -ffp-contract=off -ffile-prefix-map=$(CURDIR)=. $(CPPFLAGS) $(CFLAGS) $(WERROR)
+              -ffp-contract=off -fno-trapping-math -ffile-prefix-map=$(CURDIR)=. $(CPPFLAGS) $(CFLAGS) $(WERROR)
 # _FORTIFY_SOURCE needs optimization, and hides accesses from the sanitizers.
 ifneq ($(ASAN)$(DEBUG),)
 ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3,$(ALL_CFLAGS))
