@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "base/vectors.h"
+#include "formats/pbin/pbin_column_avx2.h"
 #include "formats/pbin/pbin_column_avx512.h"
 
 enum { SMALL = 4096 }; /* largest packed column worth keeping [bytes] */
@@ -132,6 +133,8 @@ static void unpack(struct column *c, const uint8_t *packed, unsigned width, uint
     uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
     if (groups > 0)
         column_avx512_unpack(packed, width, base, c->values, groups);
+    else if (width > 0 && width <= AVX512_MAX_WIDTH && column_avx2_supported())
+        groups = column_avx2_unpack(packed, width, base, c->values, c->count / 8);
     column_unpack(packed + groups * width, width, base, c->values + 8 * groups,
                   c->count - 8 * groups);
     c->bounds = (struct column_bounds){base, base + range};

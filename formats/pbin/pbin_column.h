@@ -38,8 +38,8 @@ struct column_bounds column_range(const uint64_t *values, size_t count);
 void column_pack(uint8_t *packed, const uint64_t *values, size_t count, uint64_t base,
                  unsigned width);
 
-/* The portable part of column_get, for values of WIDTH bits, 0 to 64; with AVX-512, column_get is faster
- * and gives the same result. At least 8 bytes must be readable after the values. */
+/* The portable part of column_get, for values of WIDTH bits, 0 to 64; with AVX-512 or AVX2, column_get is
+ * faster and gives the same result. At least 8 bytes must be readable after the values. */
 void column_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
                    size_t count);
 

@@ -8,6 +8,8 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "formats/pbin/pbin_column.h"
+#include "formats/pbin/pbin_column_avx2.h"
+#include "formats/pbin/pbin_column_avx512.h"
 
 enum { MAX_COUNT = 100 };
 
@@ -28,6 +30,18 @@ static bool packs_alike(const struct buffer *buffer, const uint64_t *values, siz
         base |= (uint64_t)buffer->data[1 + i] << 8 * i;
     column_pack(packed, values, count, base, buffer->data[0]);
     return memcmp(packed, buffer->data + 9, buffer->size - 9) == 0;
+}
+
+/* Does AVX2, which column_get does not use with AVX-512, unpack the same VALUES, as far as it goes? */
+static bool unpacks_alike(const uint8_t *packed, unsigned width, uint64_t base,
+                          const uint64_t *values, size_t count)
+{
+    uint64_t unpacked[MAX_COUNT];
+    if (!column_avx2_supported() || width == 0 || width > AVX512_MAX_WIDTH)
+        return true;
+    size_t groups = column_avx2_unpack(packed, width, base, unpacked, count / 8);
+    return groups <= count / 8 && (groups > 0 || count < 8 * 9) &&
+           memcmp(unpacked, values, groups * 8 * 8) == 0;
 }
 
 /* COUNT values of at most WIDTH bits above BASE, there and back in both ways. */
@@ -52,8 +66,10 @@ static void round_trip(struct check *check, unsigned width, size_t count, uint64
         packed_base |= (uint64_t)data[1 + i] << 8 * i;
     int got = column_get(&column, &in, count);
     column_unpack(data + 9, data[0], packed_base, portable, count);
+    bool alike = unpacks_alike(data + 9, data[0], packed_base, portable, count);
     struct column_bounds range = column_range(values, count), bounds = column.bounds;
-    bool same = got == 1 && (count == 0 || memcmp(values, column.values, count * 8) == 0) &&
+    bool same = got == 1 && alike &&
+                (count == 0 || memcmp(values, column.values, count * 8) == 0) &&
                 memcmp(values, portable, count * 8) == 0;
     column_free(&column);
     free(data);
