@@ -14,14 +14,17 @@
 
 /* ---- vectors: sums in this order are the same on every machine ---- */
 
-enum { LANES = 8 };
-typedef double lanes __attribute__((vector_size(LANES * 8)));
-typedef int64_t lane_bits __attribute__((vector_size(LANES * 8)));
-/* VALUE where SIGN is negative, or where it is not, else 0. Written with bits because some compilers do not vectorize
- * comparisons. */
-#define BITS(value)                  ((lane_bits)(value))
-#define IF_NEGATIVE(sign, value)     (BITS(value) & (BITS(sign) >> 63))
-#define UNLESS_NEGATIVE(sign, value) (BITS(value) & ~(BITS(sign) >> 63))
+/* Two vectors, because compilers keep those that no register holds in memory. */
+enum { LANES = 8, HALF = LANES / 2 };
+typedef double lanes __attribute__((vector_size(HALF * 8)));
+typedef double loose __attribute__((vector_size(HALF * 8), aligned(8), may_alias));
+typedef int64_t lane_bits __attribute__((vector_size(HALF * 8)));
+#define LOAD(values) (*(const loose *)(values))
+/* VALUE, or else OTHER or 0, in each lane. */
+#define BITS(value)     ((lane_bits)(value))
+#define IF(lane, value) ((lanes)(BITS(lane) & BITS(value)))
+#define EITHER(lane, value, other)                                                                 \
+    ((lanes)((BITS(lane) & BITS(value)) | (~BITS(lane) & BITS(other))))
 
 /* COUNT values, and zeros up to a multiple of LANES. */
 static void pad(double *values, size_t count)
@@ -30,10 +33,10 @@ static void pad(double *values, size_t count)
         values[count++] = 0;
 }
 
-static inline __attribute__((always_inline)) double add_lanes(const lanes *l)
+static inline __attribute__((always_inline)) double add_lanes(const lanes *low, const lanes *high)
 {
-    const lanes v = *l;
-    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+    const lanes v = *low + *high;
+    return (v[0] + v[2]) + (v[1] + v[3]);
 }
 
 /* ---- windows ---- */
@@ -213,13 +216,34 @@ struct balance {
     double most;            /* highest power [J/ns] */
 };
 
-/* The bits of positive numbers sort like the numbers. */
-static inline __attribute__((always_inline)) double highest(const lane_bits *bits)
+/* The same of every eighth window. */
+struct balance_lanes {
+    lanes spare_ns, spare, over_ns, over, most;
+};
+
+static inline __attribute__((always_inline)) struct balance
+add_balances(const struct balance_lanes *low, const struct balance_lanes *high)
 {
-    int64_t most = 0;
-    for (size_t l = 0; l < LANES; l++)
-        most = (*bits)[l] > most ? (*bits)[l] : most;
-    return double_of_bits((uint64_t)most);
+    struct balance b = {
+        add_lanes(&low->spare_ns, &high->spare_ns), add_lanes(&low->spare, &high->spare),
+        add_lanes(&low->over_ns, &high->over_ns), add_lanes(&low->over, &high->over), 0};
+    for (size_t l = 0; l < HALF; l++) {
+        b.most = low->most[l] > b.most ? low->most[l] : b.most;
+        b.most = high->most[l] > b.most ? high->most[l] : b.most;
+    }
+    return b;
+}
+
+static inline __attribute__((always_inline)) void
+measure_lanes(struct balance_lanes *b, const double *ns, const double *cpu_ns, const double *power)
+{
+    const lanes zero = {0}, time = LOAD(ns), p = LOAD(power), lack = time - LOAD(cpu_ns);
+    lanes spare = IF(lack >= NOTHING * time, lack), over = IF(lack < zero, IF(time > zero, -lack));
+    b->spare_ns += spare;
+    b->spare += spare * p;
+    b->over_ns += over;
+    b->over += over * IF(p > zero, p);
+    b->most = EITHER(p > b->most, p, b->most);
 }
 
 /* Also computes what the excess would cost. */
@@ -227,27 +251,25 @@ VECTORS
 static struct balance measure(const double *ns, const double *cpu_ns, size_t count,
                               const double *power)
 {
-    const lanes zero = {0};
-    lanes spare_ns = {0}, spare_j = {0}, over_ns = {0}, over_j = {0};
-    lane_bits most = {0};
+    struct balance_lanes low = {0}, high = {0};
     for (size_t i = 0; i < count; i += LANES) {
-        lanes time, cpu, p;
-        memcpy(&time, ns + i, sizeof time);
-        memcpy(&cpu, cpu_ns + i, sizeof cpu);
-        memcpy(&p, power + i, sizeof p);
-        lanes lack = time - cpu, positive = (lanes)UNLESS_NEGATIVE(p, p);
-        lanes less = (lanes)UNLESS_NEGATIVE(lack - NOTHING * time, lack);
-        lanes more = (lanes)IF_NEGATIVE(zero - time, IF_NEGATIVE(lack, -lack));
-        spare_ns += less;
-        spare_j += less * p;
-        over_ns += more;
-        over_j += more * positive;
-        lane_bits higher = BITS(positive) - most; /* bits sort like the numbers */
-        most += UNLESS_NEGATIVE(higher, higher);
+        measure_lanes(&low, ns + i, cpu_ns + i, power + i);
+        measure_lanes(&high, ns + i + HALF, cpu_ns + i + HALF, power + i + HALF);
     }
-    struct balance b = {add_lanes(&spare_ns), add_lanes(&spare_j), add_lanes(&over_ns),
-                        add_lanes(&over_j), highest(&most)};
-    return b;
+    return add_balances(&low, &high);
+}
+
+static inline __attribute__((always_inline)) void
+price_lanes(struct balance_lanes *b, const double *ns, const double *cpu_ns, const double *energy,
+            const double *power, double *price)
+{
+    const lanes zero = {0}, time = LOAD(ns), cpu = LOAD(cpu_ns), p = LOAD(power), lack = time - cpu;
+    lanes spare = IF(lack >= NOTHING * time, lack), over = IF(lack < zero, BITS(time > zero));
+    lanes own = EITHER(over, LOAD(energy) / EITHER(over, cpu, zero + 1), p);
+    memcpy(price, &own, sizeof own);
+    b->spare_ns += spare;
+    b->spare += spare * p;
+    b->most = EITHER(p > b->most, p, b->most);
 }
 
 /* The same with prices, if what CPU time in excess of the time costs is not balanced: it makes the CPU time of its own
@@ -256,27 +278,13 @@ VECTORS
 static struct balance price_apart(const double *ns, const double *cpu_ns, const double *energy,
                                   const double *power, size_t count, double *price)
 {
-    const lanes zero = {0}, one = zero + 1;
-    lanes spare_ns = {0}, spare_j = {0};
-    lane_bits most = {0};
+    struct balance_lanes low = {0}, high = {0};
     for (size_t i = 0; i < count; i += LANES) {
-        lanes time, cpu, joule, p;
-        memcpy(&time, ns + i, sizeof time);
-        memcpy(&cpu, cpu_ns + i, sizeof cpu);
-        memcpy(&joule, energy + i, sizeof joule);
-        memcpy(&p, power + i, sizeof p);
-        lanes lack = time - cpu, less = (lanes)UNLESS_NEGATIVE(lack - NOTHING * time, lack);
-        lane_bits positive = UNLESS_NEGATIVE(p, p), higher = positive - most;
-        lane_bits over = (BITS(lack) & BITS(zero - time)) >> 63;
-        lanes own = joule / (lanes)((BITS(cpu) & over) | (BITS(one) & ~over));
-        own = (lanes)((BITS(own) & over) | (BITS(p) & ~over));
-        memcpy(price + i, &own, sizeof own);
-        spare_ns += less;
-        spare_j += less * p;
-        most += UNLESS_NEGATIVE(higher, higher);
+        price_lanes(&low, ns + i, cpu_ns + i, energy + i, power + i, price + i);
+        price_lanes(&high, ns + i + HALF, cpu_ns + i + HALF, energy + i + HALF, power + i + HALF,
+                    price + i + HALF);
     }
-    struct balance b = {add_lanes(&spare_ns), add_lanes(&spare_j), 0, 0, highest(&most)};
-    return b;
+    return add_balances(&low, &high);
 }
 
 /* The unused CPU time of a window, and its CPU time in excess of its time. */
