@@ -19,6 +19,7 @@ enum { LANES = 8, HALF = LANES / 2 };
 typedef double lanes __attribute__((vector_size(HALF * 8)));
 typedef double loose __attribute__((vector_size(HALF * 8), aligned(8), may_alias));
 typedef int64_t lane_bits __attribute__((vector_size(HALF * 8)));
+typedef double pair __attribute__((vector_size(HALF / 2 * 8), aligned(8), may_alias));
 #define LOAD(values) (*(const loose *)(values))
 /* VALUE, or else OTHER or 0, in each lane. */
 #define BITS(value)     ((lane_bits)(value))
@@ -569,13 +570,15 @@ static inline double place_one(double before, double own, double rest, double cp
     return rest + (before > 0 ? 0 : own) + (cpu > 0 ? next : 0);
 }
 
-/* Samples with N threads each, except the first and the last sample. Returns whether the power of any is above LIMIT. */
-static inline __attribute__((always_inline)) bool
-place_between(size_t count, size_t n, const double *restrict first, const double *restrict second,
-              const double *restrict cpu_ns, double limit, double *restrict of)
+/* Samples with N threads each, from sample I to the last but one. Returns whether the power of any is above LIMIT. */
+static inline __attribute__((always_inline)) bool place_between(size_t i, size_t count, size_t n,
+                                                                const double *restrict first,
+                                                                const double *restrict second,
+                                                                const double *restrict cpu_ns,
+                                                                double limit, double *restrict of)
 {
     int64_t over = 0;
-    for (size_t i = 1; i + 1 < count; i++) {
+    for (; i + 1 < count; i++) {
         const double *cpu = cpu_ns + n * i;
         double own = first[i] / 2, rest = second[i] / 2, next = first[i + 1] / 2;
         for (size_t j = 0; j < n; j++) {
@@ -586,6 +589,30 @@ place_between(size_t count, size_t n, const double *restrict first, const double
         }
     }
     return over != 0;
+}
+
+/* Half the prices of two samples, for each of two threads. */
+#define HALVES(prices)                                                                             \
+    (__builtin_shufflevector(*(const pair *)(prices), *(const pair *)(prices), 0, 0, 1, 1) / 2)
+
+/* The same with two threads, two samples at a time: compilers would sort the threads first. */
+static inline __attribute__((always_inline)) bool
+place_pairs(size_t count, const double *restrict first, const double *restrict second,
+            const double *restrict cpu_ns, double limit, double *restrict of)
+{
+    const lanes zero = {0};
+    lane_bits over = {0};
+    size_t i = 1;
+    for (; i + 2 < count; i += 2) {
+        lanes cpu = LOAD(cpu_ns + 2 * i), next = HALVES(first + i + 1) * LOAD(cpu_ns + 2 * (i + 1));
+        lanes own = HALVES(first + i) * cpu,
+              ran_before = (lanes)(LOAD(cpu_ns + 2 * (i - 1)) > zero);
+        lanes joule = HALVES(second + i) * cpu + IF(~BITS(ran_before), own) + IF(cpu > zero, next);
+        over |= BITS(joule > limit * cpu);
+        memcpy(of + 2 * i, &joule, sizeof joule);
+    }
+    bool any = (over[0] | over[1] | over[2] | over[3]) != 0;
+    return place_between(i, count, 2, first, second, cpu_ns, limit, of) || any;
 }
 
 /* The first or the last sample. */
@@ -607,11 +634,11 @@ static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, 
     size_t last = n * (s->count - 1);
     place_end(s, 0, n, cpu_ns, of);
     if (n == 1)
-        over = place_between(s->count, 1, s->first, s->second, cpu_ns, limit, of);
+        over = place_between(1, s->count, 1, s->first, s->second, cpu_ns, limit, of);
     else if (n == 2)
-        over = place_between(s->count, 2, s->first, s->second, cpu_ns, limit, of);
+        over = place_pairs(s->count, s->first, s->second, cpu_ns, limit, of);
     else
-        over = place_between(s->count, n, s->first, s->second, cpu_ns, limit, of);
+        over = place_between(1, s->count, n, s->first, s->second, cpu_ns, limit, of);
     place_end(s, s->count - 1, n, cpu_ns, of);
     return over || any_over(cpu_ns, n, limit, of) || any_over(cpu_ns + last, n, limit, of + last);
 }
