@@ -77,7 +77,8 @@ void share_work_find_sighted(struct share_work *work, const uint64_t *threads,
             double ns = until[i + 1] - until[i + 1 - (uses != NULL ? uses[k].reach : 1)];
             running += work->cpu_ns[k] > 0;
             all += work->cpu_ns[k];
-            over += fmax(0, work->cpu_ns[k] - ns);
+            double more = work->cpu_ns[k] - ns;
+            over += (more + fabs(more)) / 2; /* if positive: no branch, which would be random */
         }
     }
     s->sighted = over > noticeable * all;
