@@ -711,12 +711,9 @@ static int take_opaque(struct pbin_reader *r, struct pbin_samples *s, struct err
 static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     struct sample_columns *c = &r->columns;
-    const char *wrong = sample_columns_read(c, &r->block.in);
+    const char *wrong = sample_columns_read(c, &r->all, &r->block.in);
     if (wrong != NULL)
         return fail(r, err, wrong);
-    if (c->samples.thread_sample_count > 0 &&
-        (c->thread_most >= r->all.thread_count || c->location_most >= r->all.location_count))
-        return fail(r, err, "refers to an undefined thread or location");
     if (r->source != NO_SOURCE) {
         if (!r->has_values || r->values.count != c->samples.count)
             return fail(r, err, "lacks the values of the chosen source");

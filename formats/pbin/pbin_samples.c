@@ -24,6 +24,26 @@ static bool same_threads(const uint64_t *thread, size_t n, size_t thread_samples
     return n > 0 && (thread_samples <= n || are_equal(thread + n, thread, thread_samples - n));
 }
 
+/* Whether any of VALUES is COUNT or more. The values and COUNT are below 2^63: a difference is negative only then. */
+VECTORS
+static bool any_from(const uint64_t *values, size_t size, uint64_t count)
+{
+    uint64_t differences = 0;
+    for (size_t i = 0; i < size; i++)
+        differences |= count - 1 - values[i];
+    return differences >> 63 != 0;
+}
+
+/* Whether all numbers of COLUMN are below COUNT. */
+static bool are_below(const struct column *column, uint64_t count)
+{
+    if (column->count == 0 || column->bounds.most < count)
+        return true;
+    if (column->bounds.most > INT64_MAX)
+        return column_range(column->values, column->count).most < count;
+    return !any_from(column->values, column->count, count);
+}
+
 /* Whether the threads per sample add up to THREAD_SAMPLES. Values up to THREAD_SAMPLES, at most MAX_BATCH_THREAD_SAMPLES, cannot overflow the
  * sum. */
 static bool adds_up(const struct column *threads, uint64_t thread_samples)
@@ -48,10 +68,10 @@ static void inspect_threads(struct sample_columns *c)
     struct column_bounds bounds = c->threads.bounds;
     s->threads_each = bounds.least == bounds.most ? bounds.most : 0;
     s->same_threads = same_threads(c->thread.values, s->threads_each, c->thread.count);
-    c->thread_most = column_range(c->thread.values, c->thread.count).most;
 }
 
-const char *sample_columns_read(struct sample_columns *c, struct cursor *in)
+const char *sample_columns_read(struct sample_columns *c, const struct pbin_definitions *all,
+                                struct cursor *in)
 {
     uint32_t count = cursor_u32(in), thread_samples = cursor_u32(in);
     if (count > MAX_BATCH_SAMPLES || thread_samples > MAX_BATCH_THREAD_SAMPLES)
@@ -67,8 +87,12 @@ const char *sample_columns_read(struct sample_columns *c, struct cursor *in)
         return "threads per sample do not add up to the thread samples";
     if (threads > 0 || thread > 0)
         inspect_threads(c);
-    if (location > 0)
-        c->location_most = column_range(c->location.values, thread_samples).most;
+    /* what has not changed is still defined */
+    if ((thread > 0 && !are_below(&c->thread, all->thread_count)) ||
+        (location > 0 && !are_below(&c->location, all->location_count))) {
+        c->thread.packed.size = c->location.packed.size = 0;
+        return "refers to an undefined thread or location";
+    }
     struct pbin_samples *s = &c->samples;
     s->count = count;
     s->thread_sample_count = thread_samples;

@@ -11,14 +11,14 @@ enum { MAX_BATCH_SAMPLES = 65536 };
 
 /* Empty when zeroed; sample_columns_free releases the columns. */
 struct sample_columns {
-    struct pbin_samples samples;         /* the block read last; borrowed from the columns below */
-    uint64_t thread_most, location_most; /* the largest numbers in it, 0 if empty */
+    struct pbin_samples samples; /* the block read last; borrowed from the columns below */
     struct column interval, value, threads, thread, location, cpu;
 };
 
-/* Reads the payload of a SMPL block; the caller checks that its threads and locations are defined. Returns NULL, or a
+/* Reads the payload of a SMPL block, whose threads and locations must be among ALL. Returns NULL, or a
  * text that describes the error. At least 8 bytes must be readable after the payload. */
-const char *sample_columns_read(struct sample_columns *columns, struct cursor *in);
+const char *sample_columns_read(struct sample_columns *columns, const struct pbin_definitions *all,
+                                struct cursor *in);
 
 void sample_columns_free(struct sample_columns *columns);
 
