@@ -79,7 +79,7 @@ METER_LIBS := -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -liberty
 HAS_METER := $(if $(METER),$(shell echo 'int main(void) { return 0; }' | $(CC) $(LDFLAGS) -x c -o /dev/null - $(METER_LIBS) 2>/dev/null && echo yes))
 TOOLS     := record/sampler
 LIB_FILES := $(filter-out base/exact.c base/stream_open.c base/unpack_formats.c,$(filter-out record/funcmeter/%,$(filter base/% record/%,$(LIB_FILES)))) \
-             $(addprefix formats/,pbin/block.c pbin/block_sum.c pbin/block_sum_avx512.c pbin/pmu_kind.c raw/raw_extension.c raw/raw_fault_places.c raw/raw_readings.c raw/raw_ticks.c elf/elf_file.c elf/elf_content.c)
+             $(addprefix formats/,pbin/block.c pbin/block_sum.c pbin/block_sum_avx2.c pbin/block_sum_avx512.c pbin/pmu_kind.c raw/raw_extension.c raw/raw_fault_places.c raw/raw_readings.c raw/raw_ticks.c elf/elf_file.c elf/elf_content.c)
 PRELOAD   := $(if $(HAS_METER),$(PRELOAD))
 LIBS      := -lelf -lbz2 $(if $(STATIC),-lz) -lm -lpthread -ldl
 ALL_CFLAGS += $(if $(CROSS_COMPILE),-idirafter /usr/include)

@@ -12,5 +12,7 @@ uint64_t block_sum(const void *data, size_t size)
 {
     if (size >= LONG && block_sum_avx512_supported())
         return block_sum_avx512(data, size);
+    if (size >= LONG && block_sum_avx2_supported())
+        return block_sum_avx2(data, size);
     return XXH3_64bits(data, size);
 }

@@ -9,8 +9,10 @@
 
 uint64_t block_sum(const void *data, size_t size);
 
-/* The same with AVX-512, for block_sum: only where it is supported, by the processor and by the compiler. */
+/* The same with AVX-512 or AVX2, for block_sum: only where it is supported, by the processor and by the compiler. */
 bool block_sum_avx512_supported(void);
 uint64_t block_sum_avx512(const void *data, size_t size);
+bool block_sum_avx2_supported(void);
+uint64_t block_sum_avx2(const void *data, size_t size);
 
 #endif

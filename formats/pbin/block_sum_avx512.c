@@ -1,5 +1,5 @@
 /* The checksum of blocks with AVX-512, which takes a third of the time. xxHash chooses instructions when it is compiled, hence
- * a second copy in a file of its own.
+ * a copy in a file of its own.
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin/block_sum.h"
 

@@ -112,10 +112,14 @@ static void sums(struct check *check)
 {
     enum { MOST = 5000, EACH = 17 };
     struct buffer noise = scratch_noise(MOST);
-    for (size_t size = 0; size + EACH < MOST; size += EACH)
-        if (block_sum(noise.data + size % EACH, size) !=
-            XXH3_64bits(noise.data + size % EACH, size))
+    for (size_t size = 0; size + EACH < MOST; size += EACH) {
+        const uint8_t *data = noise.data + size % EACH;
+        uint64_t expected = XXH3_64bits(data, size);
+        if (block_sum(data, size) != expected)
             CHECK_FAIL("%zu bytes: another checksum", size);
+        if (block_sum_avx2_supported() && block_sum_avx2(data, size) != expected)
+            CHECK_FAIL("%zu bytes: another checksum with AVX2", size);
+    }
     buffer_free(&noise);
 }
 
