@@ -214,6 +214,8 @@ class Workshop:
         self.sh("gcc -g -O1 -static -no-pie -o firmware.elf program.c foo.c")
         shutil.copy(os.path.join(sources.ROOT, "samples", "perf.data.xz"), folder)
         self.sh("xz -dk perf.data.xz")
+        shutil.copy(os.path.join(sources.ROOT, "samples", "cpu.prof.xz"), folder)
+        self.sh("xz -d cpu.prof.xz; gzip -k cpu.prof")
         self.text("Makefile", "check:\n\t./program\n")
         self.text("power1_input", "5000000\n")
         self.calls()  # before the others: it leaves a gmon.out of a program with hooks

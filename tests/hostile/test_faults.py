@@ -201,6 +201,9 @@ class EachTool(Case):
     def test_perf2pbin(self):
         self.each(["perf2pbin", "-n", "x", os.path.join(SAMPLES, "perf.data.xz")], ".pbin")
 
+    def test_gperf2pbin(self):
+        self.each(["gperf2pbin", "-n", "x", os.path.join(SAMPLES, "cpu.prof.xz")], ".pbin")
+
     def test_sthem2pbin(self):
         for name, options in (("export.csv", []), ("lynsyn.csv", ["-e", BURN])):
             short = os.path.join(self.shared, name)

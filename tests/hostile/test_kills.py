@@ -211,6 +211,9 @@ class Tools(Case):
     def test_perf2pbin(self):
         self.each(["perf2pbin", "-q", "-n", "x", os.path.join(SAMPLES, "perf.data.xz")], ".pbin")
 
+    def test_gperf2pbin(self):
+        self.each(["gperf2pbin", "-q", "-n", "x", os.path.join(SAMPLES, "cpu.prof.xz")], ".pbin")
+
     def test_sthem2pbin(self):
         self.each(["sthem2pbin", "-q", "-n", "x", os.path.join(SAMPLES, "export.csv")], ".pbin")
 
