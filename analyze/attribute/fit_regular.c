@@ -47,8 +47,8 @@ struct regular {
         lanes own,
             next; /* of 1 ns: for the sample at the end of an interval, and for the sample after it */
     } parts[STRETCH];
-    double *switches;          /* by thread sample: squares of intervals that it switched in */
-    uint8_t seen[FIT_COLUMNS]; /* by column: is 1 if it is in the window */
+    double *switches; /* by thread sample: squares of intervals that it switched in */
+    uint64_t seen[FIT_COLUMNS / FIT_WORD]; /* a bit for each column in the window */
 };
 
 /* ---- segments ---- */
@@ -150,11 +150,16 @@ struct walk {
     const uint16_t *of;
 };
 
+INLINE void see(struct regular *r, uint16_t column)
+{
+    r->seen[column / FIT_WORD] |= UINT64_C(1) << column % FIT_WORD;
+}
+
 INLINE void put(struct regular *r, struct walk *walk, size_t n, size_t i, const lanes *sum)
 {
     uint16_t column = walk->of[n * i];
     r->tally[column].sum[i % 2] += *sum;
-    r->seen[column] = 1; /* a bit would have to be read first */
+    see(r, column);
 }
 
 /* What is not for the sample at the end of the interval is for the one at its begin and, of the line through every other sample,
@@ -231,7 +236,7 @@ static void take_entries(struct regular *r, size_t window)
         struct fit_tally *t = &r->tally[entry->column];
         t->sum[0] += (lanes){entry->cpu[0], entry->cpu[1]};
         t->sum[1] += (lanes){0, entry->cpu[2]};
-        r->seen[entry->column] = 1;
+        see(r, entry->column);
         memset(entry->cpu, 0, sizeof entry->cpu);
     }
 }
@@ -254,13 +259,10 @@ static void take_tally(struct regular *r, size_t column, struct fit_inner *inner
 /* Moves the tallies to INNER, in order of columns. */
 static void take_tallies(struct regular *r, struct fit_inner *inner)
 {
-    const uint64_t gather =
-        UINT64_C(0x0102040810204080); /* the bytes of a word to the bits of its highest */
-    for (size_t begin = 0; begin < r->w->fit->columns; begin += 8) {
-        uint64_t word = get_u64(r->seen + begin, false);
-        for (uint64_t bits = word * gather >> 56; bits != 0; bits &= bits - 1)
-            take_tally(r, begin + (size_t)__builtin_ctzll(bits), inner);
-        put_u64le(r->seen + begin, 0);
+    for (size_t word = 0; word < FIT_COLUMNS / FIT_WORD; word++) {
+        for (uint64_t bits = r->seen[word]; bits != 0; bits &= bits - 1)
+            take_tally(r, word * FIT_WORD + (size_t)__builtin_ctzll(bits), inner);
+        r->seen[word] = 0;
     }
     for (size_t i = inner->count; i % FIT_LANES != 0; i++)
         inner->cpu[0][i] = inner->cpu[1][i] = inner->cpu[2][i] = 0;
