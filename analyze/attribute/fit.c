@@ -53,6 +53,8 @@ void fit_delete(struct fit *fit)
         return;
     free(fit->sums);
     free(fit->words);
+    for (size_t g = 0; g < FIT_GROUPS; g++)
+        free(fit->batch[g]);
     free(fit->column_of);
     free(fit->first.column);
     free(fit->first.cpu);

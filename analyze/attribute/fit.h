@@ -87,7 +87,9 @@ struct fit {
     bool overflow;
     /* What has been added to SUMS since fit_flush, in machine words; see fit_sums.c. */
     int64_t *words;
-    size_t words_room; /* as ROOM */
+    size_t words_room;         /* as ROOM */
+    double *batch[FIT_GROUPS]; /* windows that have not been added to WORDS, and their doubles */
+    size_t batched[FIT_GROUPS];
     double used
         [PBIN_FIT_GROUPS]; /* part of the largest word that the sums of a group may have reached */
     /* Successive samples of a thread that used CPU time; and those with equal CPU times although
@@ -164,7 +166,7 @@ void fit_extend(struct fit *fit, const struct fit_window *part);
 void fit_extend_cpu(struct fit *fit, uint16_t column, const int64_t *cpu);
 void fit_end_window(struct fit *fit, bool bad);
 
-/* Add the products of a complete window. fit_take_inner: many of them, which are not in SUMS before fit_flush. */
+/* Add the products of a complete window, which are not in SUMS before fit_flush. */
 void fit_take(struct fit *fit, const struct fit_window *window);
 void fit_take_inner(struct fit *fit, const struct fit_inner *window);
 void fit_flush(struct fit *fit);

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/vectors.h"
@@ -103,27 +104,6 @@ static void subtract_edges(struct fit *fit, size_t group, const struct fit_inner
         }
 }
 
-void fit_take(struct fit *fit, const struct fit_window *w)
-{
-    double cpu[FIT_ESTIMATES][FIT_COLUMNS];
-    const struct fit_inner inner = {.ns = (double)w->ns / FIT_TICK,
-                                    .energy = exact_approximate(w->energy, ENERGY_SHIFT),
-                                    .edges = w->edges,
-                                    .count = w->count,
-                                    .column = w->column,
-                                    .cpu = cpu};
-    size_t group = group_of(w->end);
-    if (!is_usable(w))
-        return;
-    for (size_t i = 0; i < w->count; i++)
-        for (size_t e = 0; e < FIT_ESTIMATES; e++)
-            cpu[e][i] = (double)w->cpu[i][e] / FIT_TICK;
-    add_window(fit, group, inner.ns, inner.energy, w->variance);
-    add_exactly(fit, group, &inner);
-    if (inner.edges > 0)
-        subtract_edges(fit, group, &inner);
-}
-
 /* ---- in words ---- */
 
 /* VALUE, of less than 2^51 units, in units of 2^-SHIFT. */
@@ -133,13 +113,30 @@ static inline int64_t to_word(double value, int shift)
     return (int64_t)(bits_of_double(value + round) - bits_of_double(round));
 }
 
+/* The sums of all groups are larger than the caches of a core, and the next window is often of another group. Windows are
+ * collected, and added when there are many of a group. Each is a row of doubles: a head, the numbers of the columns, and
+ * the three estimates of their CPU times. */
+enum { HEAD_NS, HEAD_ENERGY, HEAD_PART, HEAD_COUNT, HEAD };
+
+/* Doubles of a batch; the sums of up to so many columns are in the caches anyway, where a batch should be, too. */
+enum { BATCH = 24576, SMALL_BATCH = 768, SMALL_ROOM = 64 };
+
+/* The products of a window: of COUNT columns, with three estimates of each. */
+struct terms {
+    double ns, energy;
+    size_t count;
+    bool varies;
+    const uint16_t *column;  /* ascending */
+    const double *x, *y, *z; /* readable up to a multiple of FIT_LANES */
+};
+
 /* The products of column number I with those up to it: corrected, and what the correction takes away. */
-static inline __attribute__((always_inline)) void multiply(const struct fit_inner *w, size_t i,
+static inline __attribute__((always_inline)) void multiply(const struct terms *t, size_t i,
                                                            double per_ns,
                                                            int64_t *restrict corrected,
                                                            int64_t *restrict taken)
 {
-    const double *restrict x = w->cpu[0], *restrict y = w->cpu[1], *restrict z = w->cpu[2];
+    const double *restrict x = t->x, *restrict y = t->y, *restrict z = t->z;
     for (size_t begin = 0; begin <= i; begin += FIT_LANES)
         for (size_t j = begin; j < begin + FIT_LANES; j++) {
             double all = x[i] * x[j] * per_ns, half = (y[i] * y[j] + z[i] * z[j]) * (per_ns / 2);
@@ -149,13 +146,13 @@ static inline __attribute__((always_inline)) void multiply(const struct fit_inne
 }
 
 VECTORS
-static void add_inner(const struct fit_inner *w, int64_t *restrict sums, int64_t *restrict more)
+static void add_terms(const struct terms *w, int64_t *restrict sums, int64_t *restrict more)
 {
     double per_ns = 1 / w->ns, rate = w->energy / w->ns;
     int64_t corrected[FIT_COLUMNS], taken[FIT_COLUMNS];
     for (size_t i = 0; i < w->count; i++) {
         size_t at = fit_pairs(w->column[i]);
-        double all = w->cpu[0][i], half = (w->cpu[1][i] + w->cpu[2][i]) / 2;
+        double all = w->x[i], half = (w->y[i] + w->z[i]) / 2;
         multiply(w, i, per_ns, corrected, taken);
         for (size_t j = 0; j <= i; j++)
             sums[at + w->column[j]] += corrected[j];
@@ -186,17 +183,12 @@ static void flush_group(struct fit *fit, size_t group)
     fit->used[group] = 0;
 }
 
-void fit_flush(struct fit *fit)
-{
-    for (size_t g = 0; g < PBIN_FIT_GROUPS; g++)
-        flush_group(fit, g);
-}
-
 /* Makes room for words of PART of the largest word. */
 static void use_words(struct fit *fit, size_t group, double part)
 {
     if (fit->words_room < fit->room) {
-        fit_flush(fit);
+        for (size_t g = 0; g < PBIN_FIT_GROUPS; g++)
+            flush_group(fit, g);
         free(fit->words);
         fit->words = mem_zalloc(PBIN_FIT_GROUPS * fit_pairs(fit->room), sizeof *fit->words);
         fit->words_room = fit->room;
@@ -204,6 +196,68 @@ static void use_words(struct fit *fit, size_t group, double part)
     if (fit->used[group] + part > 1)
         flush_group(fit, group);
     fit->used[group] += part;
+}
+
+/* They will be needed in an order without pattern. */
+static void prefetch(const int64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i += 8)
+        __builtin_prefetch(words + i, 1, 2);
+}
+
+/* Adds the windows of a batch. */
+static void add_batch(struct fit *fit, size_t group)
+{
+    const double *values = fit->batch[group];
+    if (fit->batched[group] > BATCH / 2 && fit->words_room >= fit->columns)
+        prefetch(fit->words + group * fit_pairs(fit->words_room), fit_pairs(fit->columns));
+    for (size_t at = 0; at < fit->batched[group];) {
+        const double *head = values + at;
+        size_t count = (size_t)head[HEAD_COUNT] / 2, columns = (count + 3) / 4;
+        const double *cpu = head + HEAD + columns;
+        struct terms terms = {.ns = head[HEAD_NS],
+                              .energy = head[HEAD_ENERGY],
+                              .count = count,
+                              .varies = (size_t)head[HEAD_COUNT] % 2 == 1,
+                              .column = (const uint16_t *)(const void *)(head + HEAD),
+                              .x = cpu,
+                              .y = cpu + count,
+                              .z = cpu + 2 * count};
+        use_words(fit, group, head[HEAD_PART]);
+        use_words(fit, FIT_GROUPS, head[HEAD_PART]);
+        size_t pairs = fit_pairs(fit->words_room);
+        add_terms(&terms, fit->words + group * pairs, fit->words + FIT_GROUPS * pairs);
+        at += HEAD + columns + FIT_ESTIMATES * count;
+    }
+    fit->batched[group] = 0;
+}
+
+/* Collects a window that uses PART of the range of words. */
+static void put_batch(struct fit *fit, size_t group, const struct fit_inner *w, double part)
+{
+    size_t columns = (w->count + 3) / 4, size = HEAD + columns + FIT_ESTIMATES * w->count;
+    if (fit->batch[group] == NULL)
+        fit->batch[group] = mem_zalloc(BATCH, sizeof *fit->batch[group]);
+    size_t most = fit->room > SMALL_ROOM ? BATCH : SMALL_BATCH;
+    if (fit->batched[group] + size + FIT_LANES > most)
+        add_batch(fit, group);
+    double *head = fit->batch[group] + fit->batched[group], *cpu = head + HEAD + columns;
+    head[HEAD_NS] = w->ns;
+    head[HEAD_ENERGY] = w->energy;
+    head[HEAD_PART] = part;
+    head[HEAD_COUNT] = (double)(2 * w->count + w->varies);
+    memcpy(head + HEAD, w->column, w->count * sizeof *w->column);
+    for (size_t e = 0; e < FIT_ESTIMATES; e++)
+        memcpy(cpu + e * w->count, w->cpu[e], w->count * sizeof **w->cpu);
+    fit->batched[group] += size;
+}
+
+void fit_flush(struct fit *fit)
+{
+    for (size_t g = 0; g < FIT_GROUPS; g++)
+        add_batch(fit, g);
+    for (size_t g = 0; g < PBIN_FIT_GROUPS; g++)
+        flush_group(fit, g);
 }
 
 void fit_take_inner(struct fit *fit, const struct fit_inner *w)
@@ -232,8 +286,40 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
         add_exactly(fit, group, w); /* the products are too large for words */
         return;
     }
-    use_words(fit, group, part);
-    use_words(fit, FIT_GROUPS, part);
-    size_t pairs = fit_pairs(fit->words_room);
-    add_inner(w, fit->words + group * pairs, fit->words + FIT_GROUPS * pairs);
+    put_batch(fit, group, w, part);
+}
+
+/* Copies the columns of a window in ascending order. */
+static void sort_columns(const struct fit_window *w, struct fit_inner *inner)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        size_t at = i;
+        for (; at > 0 && inner->column[at - 1] > w->column[i]; at--) {
+            inner->column[at] = inner->column[at - 1];
+            for (size_t e = 0; e < FIT_ESTIMATES; e++)
+                inner->cpu[e][at] = inner->cpu[e][at - 1];
+        }
+        inner->column[at] = w->column[i];
+        for (size_t e = 0; e < FIT_ESTIMATES; e++)
+            inner->cpu[e][at] = (double)w->cpu[i][e] / FIT_TICK;
+        inner->varies |= w->cpu[i][0] != w->cpu[i][1] || w->cpu[i][0] != w->cpu[i][2];
+    }
+    inner->count = w->count;
+}
+
+void fit_take(struct fit *fit, const struct fit_window *w)
+{
+    uint16_t column[FIT_COLUMNS];
+    double cpu[FIT_ESTIMATES][FIT_COLUMNS];
+    struct fit_inner inner = {.ns = (double)w->ns / FIT_TICK,
+                              .energy = exact_approximate(w->energy, ENERGY_SHIFT),
+                              .variance = w->variance,
+                              .edges = w->edges,
+                              .end = w->end,
+                              .column = column,
+                              .cpu = cpu};
+    if (!is_usable(w))
+        return;
+    sort_columns(w, &inner);
+    fit_take_inner(fit, &inner);
 }
