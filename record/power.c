@@ -43,6 +43,7 @@ struct track {
     double joules;                /* since the first reading */
     uint64_t wraps, resets,
         fast;              /* how often; FAST: it moved by more than half its range at once */
+    uint64_t alike;        /* values that had the time of another */
     uint64_t assumed, gap; /* [ns]: for how long the power before was assumed; the longest gap */
 };
 
@@ -574,6 +575,7 @@ static int take_late(struct power *p, struct meter *meter)
         if (got <= 0)
             return got < 0 ? fail(p, meter, &why) : 0;
         struct track *t = &meter->tracks[channel];
+        t->alike += value.alike;
         if (!t->skip)
             take_gauge(p, t, value.gauge, value.time, busy_at(&p->history, value.time));
     }
@@ -664,6 +666,11 @@ static void warn_of(const struct power *p, const struct track *t)
                        "%s moved by more than half its range between two readings, %" PRIu64
                        " times: energy may be missing",
                        name, t->fast);
+    if (t->alike > 0)
+        report_warning(p->reporter,
+                       "%s has %" PRIu64
+                       " values at the time of another: each time has the mean of its values",
+                       name, t->alike);
     if (t->gap > long_gap && t->gap > 20 * t->channel->period)
         report_warning(p->reporter, "%s gave no new value for %.1f s", name, (double)t->gap * 1e-9);
 }

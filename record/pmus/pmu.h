@@ -62,6 +62,7 @@ struct pmu_value {
     uint64_t count; /* of a counter: raw, it may have wrapped */
     double gauge;   /* of others, in the channel's unit */
     uint64_t time;  /* CLOCK_MONOTONIC [ns] of the measurement; 0: the time of reading */
+    uint64_t alike; /* values besides this one that had the same time: this is their mean */
 };
 
 /* The run, for sources that deliver values at its end; clocks in ns. */

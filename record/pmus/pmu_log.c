@@ -3,6 +3,8 @@
  *   time;power                               a heading or a comment is skipped
  *   1700000000.250;41.5                      seconds since 1970 (ms, us, ns: by their size)
  *   2023-11-14T22:13:20.500Z,41.7            or RFC 3339; without a zone it is local time
+ *   1700000000,250;41,5                      decimal commas, if something else separates the columns
+ *   2023-11-14 22:13:20,500 41.7
  *
  * SPDX-License-Identifier: MIT */
 #include <ctype.h>
@@ -34,8 +36,12 @@ struct log {
     char *line;
     size_t room;
     uint64_t number;  /* of the line */
-    struct row row;   /* the last one read */
+    double until;     /* the end of the run, in the clock of the meter [s] */
+    struct row row;   /* the last one, the mean of all lines with its time ... */
+    uint64_t alike;   /* ... which were so many more */
     bool held, ended; /* it has not been delivered yet; it was the last one */
+    struct row ahead; /* the line after it */
+    bool has_ahead;
 };
 
 static void close_log(void *state)
@@ -119,9 +125,41 @@ static bool parse_time(const char *text, double *time, const char **end)
     return after != text && isfinite(*time);
 }
 
-/* Parses a line of the log. Returns false for a heading, a comment or an empty line. */
-static bool parse_line(const struct log *l, const char *text, struct row *row)
+/* Whether the comma at AT ends a number and the space after its digits separates columns: "20,500 41.7". */
+static bool is_before_space(const char *at)
 {
+    size_t digits = strspn(at + 1, "0123456789");
+    return digits > 0 && at[1 + digits] == ' ' && strpbrk(at + 1 + digits, "0123456789") != NULL;
+}
+
+/* Whether the comma at AT, in a line that begins at LINE, is between digits, and not after a number with a point. */
+static bool is_in_number(const char *line, const char *at)
+{
+    const char *before = at;
+    while (before > line && isdigit((unsigned char)before[-1]))
+        before--;
+    bool point = before > line && before[-1] == '.';
+    return before < at && !point && isdigit((unsigned char)at[1]);
+}
+
+/* Makes the decimal commas of a line points. A comma in a number is one if it is in quotes, or if the columns are
+ * separated by semicolons, tabs, or spaces. */
+static void replace_decimal_commas(char *line)
+{
+    const char *first = strchr(line, ',');
+    bool all = strpbrk(line, ";\t") != NULL || (first != NULL && is_before_space(first));
+    bool quoted = false;
+    for (char *at = line; *at != '\0'; at++) {
+        quoted ^= *at == '"';
+        if (*at == ',' && (all || quoted) && is_in_number(line, at))
+            *at = '.';
+    }
+}
+
+/* Parses a line of the log, in which it replaces decimal commas. Returns false for a heading, a comment or an empty line. */
+static bool parse_line(const struct log *l, char *text, struct row *row)
+{
+    replace_decimal_commas(text);
     const char *at = text + strspn(text, " \t\""), *end;
     char *after;
     if (!parse_time(at, &row->time, &end))
@@ -207,22 +245,44 @@ static int begin(struct log *l, double until, struct error *err)
     return 0;
 }
 
-/* The next row, in order of time. Returns 1, 0 at the end, -1. */
-static int next_row(struct log *l, struct row *row, struct error *err)
+/* The next line with a value, in order of time up to the end of the run. Returns 1, 0 at the end, -1. */
+static int next_line(struct log *l, struct row *row, struct error *err)
 {
     double before = row->time;
     while (getline(&l->line, &l->room, l->file) > 0) {
         l->number++;
         if (!parse_line(l, l->line, row))
             continue;
+        if (row->time < before && before >= l->until)
+            return 0;
         if (row->time < before)
             return error_set(err, l->path, NO_OFFSET,
                              "line %" PRIu64 ": its time is earlier than that of the previous line",
                              l->number);
         return 1;
     }
-    l->ended = true;
     return 0;
+}
+
+/* The next row. Lines of the same time, from a clock of 1 s for example, become one with the mean of their values: it is
+ * not known which was when. Returns 1, 0 at the end, -1. */
+static int next_row(struct log *l, struct error *err)
+{
+    if (!l->has_ahead) {
+        int got = next_line(l, &l->ahead, err);
+        l->ended = got == 0;
+        if (got <= 0)
+            return got;
+    }
+    l->row = l->ahead;
+    double sum = l->row.value;
+    int got;
+    for (l->alike = 0; (got = next_line(l, &l->ahead, err)) > 0 && l->ahead.time == l->row.time;
+         l->alike++)
+        sum += l->ahead.value;
+    l->has_ahead = got > 0;
+    l->row.value = sum / (double)(1 + l->alike);
+    return got < 0 ? -1 : 1;
 }
 
 /* Skips rows before the run: L->row is the first row of the run, and the value at its start FROM is interpolated
@@ -231,8 +291,8 @@ static int first_value(struct log *l, double from, double to, double *value, str
 {
     struct row before = {.time = -HUGE_VAL};
     int got;
-    l->row = before;
-    while ((got = next_row(l, &l->row, err)) > 0 && l->row.time <= from)
+    l->ahead = before;
+    while ((got = next_row(l, err)) > 0 && l->row.time <= from)
         before = l->row;
     if (got < 0)
         return -1;
@@ -259,14 +319,16 @@ static int late_log(void *state, const struct pmu_window *window, size_t *channe
     *channel = 0;
     if (l->file == NULL) {
         value->time = window->from;
+        l->until = to;
         return begin(l, to, err) == 0 ? first_value(l, from, to, &value->gauge, err) : -1;
     }
-    int got = l->ended ? 0 : l->held ? 1 : next_row(l, &l->row, err);
+    int got = l->ended ? 0 : l->held ? 1 : next_row(l, err);
     if (got <= 0)
         return got;
     l->held = false;
     l->ended = l->row.time >= to;
     value->gauge = l->row.value;
+    value->alike = l->alike;
     value->time = window->from + (uint64_t)((l->row.time - from) * 1e9);
     return 1;
 }

@@ -636,6 +636,30 @@ class Logs(Case):
         joules, _, seconds, _ = self.energy("-p", "log:" + path, "-s", "2", command=("sleep", "1"))
         self.assertAlmostEqual(joules, 4.5 * seconds, delta=4.5 * 0.0006)
 
+    def test_decimal_commas(self):
+        """Loggers write "16:21:52,594 7.5", meters "1700000000,907;7,5": the digits after the comma are not watts."""
+        stamp = lambda t: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(t)) + f",{int(t * 1000) % 1000:03}"  # noqa: E731
+        number = lambda t: f"{t:.3f}".replace(".", ",")  # noqa: E731
+        for form, rest, column in ((stamp, " 7.5", 1), (stamp, " 7,5", 1), (stamp, ";7,5", 1), (number, ";7,5", 1),
+                                   (number, " 7,5", 1), (number, "\t3,25\t7,5", 2), (stamp, " - meter - 7.5 W", 4),
+                                   (lambda t: f'"{number(t)}"', ',"3,25","7,5"', 2), (lambda t: f"{t:.3f}", ",7.5,8", 1),
+                                   (lambda t: f"{t:.3f}", ", 3, 7.5", 2), (lambda t: f"{t:.3f}", ";7.5,3", 1)):
+            now = time.time()
+            path = self.write("/log", "".join(f"{form(now + 0.02 * i)}{rest}\n" for i in range(-10, 400)))
+            joules, _, seconds, _ = self.energy("-p", "log:" + path, "-s", str(column))
+            self.assertAlmostEqual(joules, 7.5 * seconds, delta=7.5 * 0.001, msg=form(now) + rest)
+
+    def test_lines_of_the_same_time(self):
+        """A clock of 1 s: 10 W and 30 W in turn are 20 W, in the summary and in the profile."""
+        now = time.time()
+        path = self.write("/log", "".join(f"{int(now + 0.05 * i)};{10 + 20 * (i % 2)}\n" for i in range(-100, 400)))
+        joules, _, seconds, report = self.energy("-p", "log:" + path, command=("sleep", "1"))
+        self.assertRegex(report, "log:value has [0-9]+ values at the time of another: each time has the mean of its values")
+        self.assertAlmostEqual(joules, 20 * seconds, delta=0.4 * seconds)
+        made = subprocess.run([BUILD + "/prof2pbin", self.out], capture_output=True, check=True).stdout
+        rows = subprocess.run([BUILD + "/pbin-aggregate", "--format=json", "--total"], input=made, capture_output=True, check=True)
+        self.assertAlmostEqual(json.loads(rows.stdout)["total"]["energy"], joules, delta=0.01 * joules)
+
     def machine_time(self):
         """CPU time of the machine, without idle time and waits for devices [s]."""
         with open("/proc/stat") as stat:
