@@ -154,7 +154,7 @@ static double time_interval(const struct row_view *v, const struct row_values *v
 static double energy_interval(const struct row_view *v, const struct row_values *values)
 {
     bool all = values->energy == v->total_values.energy;
-    if (values->samples == 0 && values->energy != 0)
+    if (!v->has_quantity || (values->samples == 0 && values->energy != 0))
         return NAN;
     return all ? 0 : row_part_interval(values->energy, v->code_energy, v->deciding);
 }

@@ -107,8 +107,9 @@ static int check(const struct aggregate *a, double watts, struct error *err)
                          "--static needs all rows: filters exclude idle time and other programs");
     if (!(watts > 0))
         return error_set(err, NULL, NO_OFFSET,
-                         "--static: the profiles have no baseline, or different ones: record with "
-                         "sampler --baseline, or give it (--static=12.5)");
+                         "--static: the profiles have no baseline of %s, or different ones: record "
+                         "with sampler --baseline, or give it (--static=12.5)",
+                         aggregate_meta(a)->value != NULL ? aggregate_meta(a)->value : "the value");
     if (aggregate_meta(a)->wall_ns == 0)
         return error_set(err, NULL, NO_OFFSET, "--static: the wall time is not known");
     if (!exact_fits(watts * (double)aggregate_meta(a)->wall_ns / 1e9, ENERGY_SHIFT, 2))

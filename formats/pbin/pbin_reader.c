@@ -941,10 +941,12 @@ static void describe_value(struct pbin_reader *r, const struct pbin_source *sour
 {
     bool counter = pbin_source_is_counter(r->strings, source);
     int kind = pmu_kind_parse(strings_get(r->strings, source->kind));
-    r->meta.baseline_w = 0;
+    const char *name = strings_get(r->strings, source->name);
+    if (r->meta.value == NULL || strcmp(r->meta.value, name) != 0)
+        r->meta.baseline_w = 0; /* it is that of the PMU value */
     r->meta.pmu = counter ? PMU_POWER : kind > PMU_NONE ? (uint64_t)kind : PMU_CUSTOM;
     set_text(&r->meta.unit, counter ? "W" : strings_get(r->strings, source->unit));
-    set_text(&r->meta.value, strings_get(r->strings, source->name));
+    set_text(&r->meta.value, name);
     set_text(&r->meta.scope, strings_get(r->strings, source->scope));
 }
 

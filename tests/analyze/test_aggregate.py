@@ -517,6 +517,12 @@ class Limits(TableCase):
         self.assertGreaterEqual(inside, 0.85 * runs)
         self.assertLess(max(halves), 1.5 * spread)
 
+    def test_ci_without_energy(self):
+        made = profiles.make(7)
+        made.meta.update(pmu=pbin.NONE, cpu_time=1)
+        row = self.table("--ci", self.profile("none.pbin", made))["rows"][0]
+        self.assertEqual((row["energy"], row["energy_ci_approx"]), (None, None))
+
     def test_ci_of_time_and_energy(self):
         """The totals of a run are exact: intervals of time and energy are those of the shares, times the totals."""
         table = self.table("--ci", self.at)

@@ -106,7 +106,7 @@ class StaticTest(tool.Case):
     def test_refused(self):
         path, other = self.put(make(idling(1))), self.put(make(idling(1), baseline_w=3.0), "other.pbin")
         both = self.put(make(idling(1), baseline_w=4.0), "both.pbin")
-        for argv, status, text in (([path], 1, "no baseline, or different ones"), ([other, both], 1, "different ones"),
+        for argv, status, text in (([path], 1, "no baseline of the value, or different ones"), ([other, both], 1, "different ones"),
                                    (["--energy-model=sample", both], 1, "needs --energy-model=share or fit"),
                                    (["--filter", "function=f1", both], 1, "needs all rows"),
                                    (["--static=0", both], 2, "greater than 0"), (["--static=x", both], 2, "--static")):
@@ -117,6 +117,19 @@ class StaticTest(tool.Case):
         for value in (float("nan"), float("inf"), -1.0, 1e300):
             bad = self.put(make(idling(1), baseline_w=value), "bad.pbin")
             self.assertEqual(tool.run(["pbin-aggregate", "--static", bad]).status, 1, value)
+
+    def test_value_chosen_by_name(self):
+        """A baseline is that of the PMU value: also if that is chosen by its name, but not of other values."""
+        watts = [self.file(f"watts{i}", b"5\n") for i in range(2)]
+        raw, path = os.path.join(self.folder, "two.bin"), os.path.join(self.folder, "two.pbin")
+        ended = tool.run(["sampler", "-o", raw, "-p", "file:" + watts[0], "--unit", "W", "-p", "file:" + watts[1], "--unit", "W",
+                          "--baseline", "2W", "--", os.path.join(tool.BUILD, "samples", "burn"), "0.2"])
+        self.assertEqual(ended.status, 0, ended.err)
+        self.succeeds(["prof2pbin", "-q", "-o", path, raw])
+        self.assertEqual(self.table("--static", "--value=file:value", path), self.table("--static", path))
+        ended = tool.run(["pbin-aggregate", "--static", "--value=file:value#2", path])
+        self.assertEqual(ended.status, 1)
+        self.assertIn("no baseline of file:value#2, or different ones", ended.err)
 
     def test_baseline_of_the_sampler_reaches_pbin(self):
         power = self.file("power", b"5\n")
