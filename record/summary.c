@@ -12,6 +12,7 @@
 static const uint64_t worth = 100; /* parts of the run, if it is not short: worth a line */
 static const uint64_t least_switching = SECOND / 1000;
 static const double much_less = 0.8; /* of the rate asked for: worth a line */
+static const double countable = 20;  /* samples: fewer show no rate */
 
 static double seconds_of(uint64_t ns)
 {
@@ -28,7 +29,8 @@ static void print_samples(const struct options *o, const struct engine_result *r
     fprintf(stderr, "%" PRIu64 " samples in %.3f s, %.1f of %g Hz, %.1f us a sample, pmu %s\n",
             r->samples, seconds, r->reached, o->engine.frequency,
             samples > 0 ? (double)r->latency / 1000 / samples : 0, o->pmu_specs);
-    if (r->gave_way && r->reached < much_less * o->engine.frequency)
+    bool known = seconds_of(r->user + r->system) * o->engine.frequency >= countable;
+    if (r->gave_way && known && r->reached < much_less * o->engine.frequency)
         fprintf(stderr, "sampler: the rate was reduced: sampling may cost %g %% (--max-overhead)\n",
                 o->engine.max_overhead * 100);
     if (r->switching > r->wall / worth && r->switching >= least_switching)
