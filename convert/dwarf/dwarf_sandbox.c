@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_sandbox.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <seccomp.h>
@@ -93,7 +94,8 @@ static void forbid_files(void)
 }
 
 /* Memory, the sockets, the end; qsort asks sysinfo how much memory it may use. Files come through the socket, opened by the
- * parent, only to be read. mprotect never with PROT_EXEC. */
+ * parent, only to be read. mprotect never with PROT_EXEC. Before the heap of a second thread shrinks, glibc opens
+ * /proc/sys/vm/overcommit_memory, and does well without: that call fails, where others end the process. */
 static bool forbid_system_calls(void)
 {
     static const int allowed[] = {
@@ -118,6 +120,8 @@ static bool forbid_system_calls(void)
     if (result == 0)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
                                   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    if (result == 0 && !SANITIZED) /* all calls fail there */
+        result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(openat), 0);
     if (result == 0)
         result = seccomp_load(filter);
     seccomp_release(filter);

@@ -441,12 +441,12 @@ static void *work(void *context)
     return NULL; /* never */
 }
 
-/* Starts the other thread. Returns false if it cannot be created. The threads share one heap: when a second one shrinks, glibc reads
- * /proc/sys/vm/overcommit_memory, for which the sandbox would end the process. */
+/* Starts the other thread. Returns false if it cannot be created. Each has a heap of its own; without a limit, glibc would ask how
+ * many processors there are, for which the sandbox would end the process. */
 static bool start_other(struct crew *c)
 {
     enum { STACK = 1 << 20 };
-    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_ARENA_MAX, MAX_PARTS);
     pthread_attr_t attributes;
     pthread_t thread;
     sem_init(&c->started, 0, 0);

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from oracle import Elf, run_driver
 from test_addr2line import TOOL
 from test_kills import NO_CACHE, children
-from test_symbols import DRIVER, SLOW, Case, sh
+from test_symbols import DRIVER, Case, sh
 
 CPUS = sorted(os.sched_getaffinity(0))
 UNITS = 12
@@ -67,22 +67,6 @@ class Parallel(Case):
         self.assertEqual(self.threads(small), 1)
         self.assertEqual(self.threads(large), min(2, len(CPUS)))
         self.assertEqual(self.threads(large, "taskset", "-c", str(CPUS[0])), 1)
-
-    @unittest.skipIf(SLOW > 1, "sanitizers have heaps of their own")
-    def test_one_heap(self):
-        """glibc reserves 64 MB for the heap of another thread, and opens a file to shrink it, which ends the process."""
-        _, path = self.program()
-        with subprocess.Popen([TOOL, "--no-cache", "-e", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            for address in Elf(path).code(1)[::100]:
-                process.stdin.write(b"0x%x\n" % address)
-                process.stdin.flush()
-                process.stdout.readline()
-            worker, = children(process.pid)
-            with open("/proc/%d/maps" % worker) as file:
-                maps = [line.split()[:2] for line in file]
-            process.communicate()
-        reserved = [m for m in maps if m[1] == "---p" and int(m[0].split("-")[1], 16) - int(m[0].split("-")[0], 16) > 32 << 20]
-        self.assertEqual(reserved, [])
 
     def test_damage_by_two_threads(self):
         small, large = self.program()
