@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
-#include "formats/elf/elf_symbols.h"
 
 /* Real programs reach a depth of 65. */
 enum { MAX_DEPTH = 512, MAX_FUNCTIONS = 1 << 26 };
@@ -198,13 +197,12 @@ void dwarf_functions_decode_all(struct dwarf_units *units, struct unit *unit,
     decode(units, unit, to, unit->die, 0, EVERYTHING);
 }
 
-/* An address in no known function may be in a function that was skipped, unless symbols show that it is between
+/* An address in no known function may be in a function that was skipped, unless symbols show that it is BETWEEN
  * functions. */
 static struct unit_functions *look_closer(struct dwarf_units *units, struct unit *unit,
-                                          uint64_t address)
+                                          bool between)
 {
-    if (!unit->functions.gaps ||
-        (units->symbols != NULL && !elf_symbols_cover(units->symbols, address)))
+    if (!unit->functions.gaps || between)
         return &unit->functions;
     if (unit->hidden == NULL) {
         unit->hidden = mem_zalloc(1, sizeof *unit->hidden);
@@ -214,12 +212,12 @@ static struct unit_functions *look_closer(struct dwarf_units *units, struct unit
 }
 
 struct function_chain dwarf_functions_find(struct dwarf_units *units, struct unit *unit,
-                                           uint64_t address)
+                                           uint64_t address, bool between)
 {
     struct unit_functions *f = &unit->functions;
     uint32_t index = interval_map_find(&f->by_address, address);
     if (index == INTERVAL_NONE) {
-        f = look_closer(units, unit, address);
+        f = look_closer(units, unit, between);
         index = interval_map_find(&f->by_address, address);
     }
     if (index == INTERVAL_NONE || f->items[index].body == 0)

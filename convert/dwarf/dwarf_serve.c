@@ -50,7 +50,9 @@ struct server {
     /* the question: */
     uint64_t addresses[MAX_QUESTION];
     uint32_t count;
-    bool found; /* part of the units sufficed for the answer */
+    uint8_t between[BETWEEN_SIZE(MAX_QUESTION)]; /* a bit for each */
+    bool incomplete;                             /* BETWEEN has not been received */
+    bool found;                                  /* part of the units sufficed for the answer */
 };
 
 struct crew {
@@ -92,10 +94,13 @@ static uint32_t sent_number(struct server *s, uint32_t ours)
     return s->numbers[ours];
 }
 
-static void answer_address(struct server *s, uint32_t unit, uint64_t address)
+static void answer_address(struct server *s, uint32_t unit, uint32_t index)
 {
     struct dwarf_frame frames[MAX_FRAMES];
-    size_t count = unit != INTERVAL_NONE ? dwarf_unit_frames(&s->units, unit, address, frames) : 0;
+    const bool between = s->between[index / 8] >> index % 8 & 1;
+    size_t count = 0;
+    if (unit != INTERVAL_NONE)
+        count = dwarf_unit_frames(&s->units, unit, s->addresses[index], between, frames);
     if (s->has_before && count == s->before_count &&
         memcmp(frames, s->before, count * sizeof *frames) == 0) {
         buffer_u8(&s->frames, SAME_FRAMES);
@@ -138,6 +143,15 @@ static void receive_question(struct server *s)
     receive(s, raw, 8 * (size_t)s->count);
     for (uint32_t i = 0; i < s->count; i++)
         s->addresses[i] = get_u64(raw + 8 * (size_t)i, false);
+    s->incomplete = true;
+}
+
+/* The rest of a question comes later: meanwhile, sections are unpacked. */
+static void complete_question(struct server *s)
+{
+    if (s->incomplete)
+        receive(s, s->between, BETWEEN_SIZE(s->count));
+    s->incomplete = false;
 }
 
 /* Two servers begin at either end, so that they meet when half of the work is done. Returns false if part of the units does not
@@ -152,11 +166,12 @@ static bool find_answer(struct server *s)
         mine[i] = is_mine(s, units[i]);
         found &= units[i] != INTERVAL_NONE || elf_plt_has(s->units.image, s->addresses[i]);
     }
+    complete_question(s);
     s->frames.size = 0;
     s->has_before = false;
     for (uint32_t i = 0; i < s->count; i++)
         if (mine[i])
-            answer_address(s, units[i], s->addresses[i]);
+            answer_address(s, units[i], i);
         else
             buffer_u8(&s->frames, NOT_MINE);
     return s->extent == WHOLE || (found && !s->units.beyond && s->units.damaged == 0);
@@ -217,14 +232,15 @@ static uint32_t receive_number(const struct server *s, int *fd)
 /* Receives the size of a file, and its descriptor in *FD; -1: none. Keeps questions that come before. */
 static uint64_t receive_file(struct server *s, int *fd)
 {
-    uint8_t raw[8 * MAX_QUESTION];
+    uint8_t raw[8 * MAX_QUESTION + BETWEEN_SIZE(MAX_QUESTION)];
+    complete_question(s);
     if (s->taken == s->waiting.size)
         s->waiting.size = s->taken = 0;
     for (;;) {
         const uint32_t count = receive_number(s, fd);
         if (count == FILE_WANTED)
             break;
-        const size_t size = 8 * (size_t)count;
+        const size_t size = 8 * (size_t)count + BETWEEN_SIZE((size_t)count);
         if (count > MAX_QUESTION)
             _exit(1);
         if (!read_all(s->socket, raw, size))
@@ -321,7 +337,6 @@ static void load_first(struct crew *c, struct dwarf_extent extent)
                               .split = u->split,
                               .alternate = u->alternate,
                               .image = u->image,
-                              .symbols = u->symbols,
                               .strings = u->strings,
                               .big_endian = u->big_endian};
     dwarf_sections_limit(u->sections, DEBUG_INFO, extent.end);
@@ -423,6 +438,7 @@ static void answer_question(struct crew *c, struct server *s)
 static void answer_nothing(struct server *s)
 {
     receive_question(s);
+    complete_question(s);
     for (uint32_t i = 0; i < s->count; i++)
         buffer_u8(&s->frames, NOT_MINE);
     send_answer(s);
@@ -478,7 +494,6 @@ _Noreturn void dwarf_worker_serve(const int *sockets, unsigned count, int parent
         c->servers[i].is_other = i > 0;
     }
     prepare(&s->units, files->debug, s, files->image);
-    s->units.symbols = files->symbols;
     if (files->alternate != NULL) {
         prepare(&s->alternate, files->alternate, s, files->image);
         s->units.alternate = &s->alternate;

@@ -102,7 +102,6 @@ static struct dwarf_units *new_body(struct dwarf_units *units, struct dwarf_sect
     body->sections = sections;
     body->linked = units;
     body->image = units->image;
-    body->symbols = units->symbols;
     body->strings = units->strings;
     body->big_endian = units->big_endian;
     body->loaded = true;

@@ -252,7 +252,6 @@ void dwarf_units_copy(struct dwarf_units *to, const struct dwarf_units *from,
                                .split = from->split,
                                .loaded = true,
                                .image = from->image,
-                               .symbols = from->symbols,
                                .strings = strings,
                                .big_endian = from->big_endian,
                                .count = from->count,
@@ -271,7 +270,7 @@ uint32_t dwarf_units_index(const struct dwarf_units *units, uint64_t address)
     return index == INTERVAL_NONE ? index : turned(units, index);
 }
 
-size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t address,
+size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t address, bool between,
                          struct dwarf_frame frames[MAX_FRAMES])
 {
     struct unit *unit = &units->units[index];
@@ -286,7 +285,7 @@ size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t add
     }
     struct dwarf_units *owner = units;
     struct unit *body = body_of(&owner, unit);
-    struct function_chain chain = dwarf_functions_find(owner, body, address);
+    struct function_chain chain = dwarf_functions_find(owner, body, address, between);
     struct unit_function *function;
     while (count < MAX_FRAMES - 1 && (function = dwarf_functions_next(&chain)) != NULL) {
         dwarf_function_know(owner, function);

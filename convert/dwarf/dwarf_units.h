@@ -157,9 +157,7 @@ struct dwarf_units {
     struct dwarf_units *alternate; /* of the file to which dwz moved common parts; NULL: none */
     bool loaded;
     const struct elf_file *image; /* of the program, to determine which addresses are code */
-    const struct elf_symbols
-        *symbols; /* of the program, to determine which addresses are in functions; NULL: unknown */
-    struct strings *strings; /* of names and paths */
+    struct strings *strings;      /* of names and paths */
     bool big_endian;
     struct unit *units; /* all units, in the order of the file */
     size_t count, capacity;
@@ -220,8 +218,9 @@ struct dwarf_units *dwarf_units_alternate(struct dwarf_units *units);
 /* The unit whose DIEs include the one at OFFSET, or NULL. */
 struct unit *dwarf_units_of_die(struct dwarf_units *units, uint64_t offset);
 
-/* Fills FRAMES, innermost first, from the unit with INDEX, which has ADDRESS. Returns their number; 0 if there is no information. */
-size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t address,
+/* Fills FRAMES, innermost first, from the unit with INDEX, which has ADDRESS. BETWEEN: symbols show that it is between functions.
+ * Returns their number; 0 if there is no information. */
+size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t address, bool between,
                          struct dwarf_frame frames[MAX_FRAMES]);
 
 /* Decodes lines and functions of UNIT, once. */
@@ -316,9 +315,9 @@ void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit);
 void dwarf_functions_decode_all(struct dwarf_units *units, struct unit *unit,
                                 struct unit_functions *to);
 
-/* The functions of UNIT that contain ADDRESS. Decodes DIEs that were skipped if they may contain it. */
+/* The functions of UNIT that contain ADDRESS. Decodes DIEs that were skipped if they may contain it, unless it is BETWEEN functions. */
 struct function_chain dwarf_functions_find(struct dwarf_units *units, struct unit *unit,
-                                           uint64_t address);
+                                           uint64_t address, bool between);
 
 /* The next function of CHAIN; NULL at the end. */
 struct unit_function *dwarf_functions_next(struct function_chain *chain);

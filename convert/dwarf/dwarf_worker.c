@@ -329,13 +329,24 @@ void dwarf_worker_announce(struct dwarf_worker *w, const uint64_t *addresses, si
     w->announced++;
 }
 
-int dwarf_worker_ask(struct dwarf_worker *w, const uint64_t *addresses, size_t count,
-                     struct strings *strings, struct dwarf_answer *answer, struct error *err)
+void dwarf_worker_complete(struct dwarf_worker *w, const uint8_t *between, size_t count)
+{
+    for (unsigned p = 0; p < w->part_count; p++) {
+        buffer_bytes(&w->parts[p].unsent, between, BETWEEN_SIZE(count));
+        send_questions(&w->parts[p]);
+    }
+}
+
+unsigned dwarf_worker_announced(const struct dwarf_worker *w)
+{
+    return w->announced;
+}
+
+int dwarf_worker_ask(struct dwarf_worker *w, size_t count, struct strings *strings,
+                     struct dwarf_answer *answer, struct error *err)
 {
     struct dwarf_reply replies[MAX_PARTS] = {{0}};
     int result = 0;
-    if (w->announced == 0)
-        dwarf_worker_announce(w, addresses, count);
     w->announced--;
     for (unsigned p = 0; p < w->part_count && result == 0; p++)
         result = receive_reply(w, &w->parts[p], &replies[p], err);

@@ -3,7 +3,8 @@
  * Damaged files make readers of DWARF crash, loop and allocate gigabytes. Therefore this reader runs in a child
  * process that can neither open nor write files, and its answers are checked:
  *
- *   question  u32 count, count x u64 address of the file, ascending
+ *   question  u32 count, count x u64 address of the file, ascending;
+ *             later, a bit for each, in bytes from the lowest on: symbols show that it is between functions
  *   answer    u32 size of what follows
  *             u32 how often something could not be decoded so far
  *             u32 count of new strings, each u32 length and bytes;
@@ -28,13 +29,15 @@
 #include "base/intern.h"
 #include "convert/dwarf/dwarf_answer.h"
 #include "formats/elf/elf_file.h"
-#include "formats/elf/elf_symbols.h"
 
 enum {
     MAX_PARTS = 2,
     MAX_QUESTION = 4096,   /* addresses */
     MAX_ANSWER = 16 << 20, /* [bytes] */
 };
+
+/* The second part of a question [bytes]. */
+#define BETWEEN_SIZE(count) (((count) + 7) / 8)
 
 #define FILE_WANTED  UINT32_C(0xffffffff)
 #define FILE_REFUSED UINT32_C(0xfffffffe)
@@ -43,11 +46,10 @@ struct dwarf_worker;
 
 /* The files that have the debug information of a program. */
 struct dwarf_files {
-    struct elf_file *debug;            /* may be IMAGE */
-    struct elf_file *alternate;        /* to which DEBUG refers; NULL: none */
-    struct elf_file *package;          /* with split units; NULL: none */
-    const struct elf_file *image;      /* of the program */
-    const struct elf_symbols *symbols; /* of IMAGE; NULL: unknown */
+    struct elf_file *debug;       /* may be IMAGE */
+    struct elf_file *alternate;   /* to which DEBUG refers; NULL: none */
+    struct elf_file *package;     /* with split units; NULL: none */
+    const struct elf_file *image; /* of the program */
     /* Opens the file NAME, with the split unit of a compilation in FOLDER; NULL: there is none.
      * Caller closes. REFUSE reports that it is from another build. */
     struct elf_file *(*open_split)(void *context, const char *folder, const char *name);
@@ -60,15 +62,22 @@ struct dwarf_files {
 struct dwarf_worker *dwarf_worker_start(const struct dwarf_files *files, unsigned timeout,
                                         struct error *err);
 
-/* Sends the question about these addresses, to be asked later with dwarf_worker_ask: the worker computes the answer
- * meanwhile. Never waits. Questions that were announced must be asked next, in the same order. */
+/* Sends the question about COUNT (at most MAX_QUESTION) ascending addresses, to be asked later with dwarf_worker_ask: the worker
+ * reads what it needs for the answer meanwhile. Never waits. Questions that were announced must be asked next, in the same order. */
 void dwarf_worker_announce(struct dwarf_worker *worker, const uint64_t *addresses, size_t count);
 
-/* Asks about COUNT (at most MAX_QUESTION) ascending addresses. Returns 0 with ANSWER filled and its names added to
+/* Completes the question that was announced last, before anything else is done with the worker: BETWEEN has a bit for each of its
+ * COUNT addresses, set if symbols show that it is between functions. The worker then computes the answer. Never waits. */
+void dwarf_worker_complete(struct dwarf_worker *worker, const uint8_t *between, size_t count);
+
+/* How many questions were announced, but not asked. */
+unsigned dwarf_worker_announced(const struct dwarf_worker *worker);
+
+/* Asks the first question that was announced, about COUNT ADDRESSES. Returns 0 with ANSWER filled and its names added to
  * STRINGS; or -1 with ERR filled if the worker died, took too long or sent a malformed answer. After that, only
  * dwarf_worker_delete is allowed. */
-int dwarf_worker_ask(struct dwarf_worker *worker, const uint64_t *addresses, size_t count,
-                     struct strings *strings, struct dwarf_answer *answer, struct error *err);
+int dwarf_worker_ask(struct dwarf_worker *worker, size_t count, struct strings *strings,
+                     struct dwarf_answer *answer, struct error *err);
 
 /* The size of the files that a worker reads [bytes], and the CPU time that it may use for that size [s]. */
 uint64_t dwarf_files_size(const struct dwarf_files *files);

@@ -270,10 +270,8 @@ static struct dwarf_worker *start_worker(struct code_file *file, struct error *e
 {
     const struct elf_search *search = &file->options->search;
     struct error missing = {0}, unreadable = {0};
-    load_symbols(file);
     struct dwarf_files files = {.debug = file->debug != NULL ? file->debug : file->image,
                                 .image = file->image,
-                                .symbols = file->symbols,
                                 .open_split = open_split,
                                 .refuse_split = refuse_split,
                                 .context = file};
@@ -287,6 +285,18 @@ static struct dwarf_worker *start_worker(struct code_file *file, struct error *e
     report_missing(file, &missing, "some names of functions are lost");
     report_missing(file, &unreadable, "some inlined functions are lost");
     return dwarf_worker_start(&files, file->options->dwarf_timeout, err);
+}
+
+/* Asks the worker, whose answer comes later. It unpacks sections while we read symbols. */
+static void put_question(struct code_file *file, const uint64_t *addresses, size_t count)
+{
+    uint8_t between[BETWEEN_SIZE(MAX_QUESTION)] = {0};
+    dwarf_worker_announce(file->worker, addresses, count);
+    load_symbols(file);
+    for (size_t i = 0; i < count; i++)
+        if (!elf_symbols_cover(file->symbols, addresses[i]))
+            between[i / 8] |= (uint8_t)(1u << i % 8);
+    dwarf_worker_complete(file->worker, between, count);
 }
 
 /* Opens the cache, when that is first asked for. */
@@ -331,8 +341,10 @@ static bool ask(struct code_file *file, const uint64_t *addresses, size_t count,
         return false;
     if (file->worker == NULL)
         file->worker = start_worker(file, &err);
+    if (file->worker != NULL && dwarf_worker_announced(file->worker) == 0)
+        put_question(file, addresses, count);
     if (file->worker == NULL ||
-        dwarf_worker_ask(file->worker, addresses, count, file->names, answer, &err) != 0) {
+        dwarf_worker_ask(file->worker, count, file->names, answer, &err) != 0) {
         give_up_dwarf(file, &err);
         return false;
     }
@@ -394,7 +406,7 @@ void code_file_announce(struct code_file *file, const uint64_t *addresses, size_
     if (file->worker == NULL)
         file->worker = start_worker(file, &later);
     if (file->worker != NULL)
-        dwarf_worker_announce(file->worker, addresses, count);
+        put_question(file, addresses, count);
 }
 
 void code_file_find(struct code_file *file, const uint64_t *addresses, size_t count,

@@ -80,7 +80,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct strings *strings = strings_new();
     struct dwarf_worker *w = new_worker(data, size, others);
     for (int i = 0; i < QUESTIONS; i++) {
-        if (dwarf_worker_ask(w, addresses, ADDRESSES, strings, &answer, &err) != 0)
+        dwarf_worker_announce(w, addresses, ADDRESSES);
+        dwarf_worker_complete(w, &(uint8_t){0}, ADDRESSES);
+        if (dwarf_worker_ask(w, ADDRESSES, strings, &answer, &err) != 0)
             break;
         touch(strings, &answer);
     }

@@ -106,8 +106,9 @@ static void ask(struct dwarf_units *units, const struct interval_map *map, size_
         const uint64_t addresses[] = {map->pieces[i].begin, map->pieces[i].last};
         for (size_t end = 0; end < 2; end++) {
             uint32_t unit = dwarf_units_index(units, addresses[end]);
-            size_t found =
-                unit == INTERVAL_NONE ? 0 : dwarf_unit_frames(units, unit, addresses[end], frames);
+            size_t found = unit == INTERVAL_NONE
+                               ? 0
+                               : dwarf_unit_frames(units, unit, addresses[end], false, frames);
             for (size_t f = 0; f < found; f++) {
                 const char *name = strings_get(units->strings, frames[f].function);
                 input_touch(name, strlen(name));

@@ -217,7 +217,7 @@ static void check_all_functions(struct check *check, const struct oracle *o,
 static void check_chain(struct check *check, const struct oracle *o, struct dwarf_units *units,
                         struct unit *unit, uint64_t address, uint32_t index)
 {
-    struct function_chain chain = dwarf_functions_find(units, unit, address);
+    struct function_chain chain = dwarf_functions_find(units, unit, address, false);
     for (; index != INTERVAL_NONE; index = o->functions[index].parent) {
         const struct unit_function *function = dwarf_functions_next(&chain);
         CHECK(function != NULL);
