@@ -32,6 +32,7 @@ enum { MAX_LINE = 2048 };
 struct held_warning {
     const char *format;
     char *line;
+    size_t turn;
 };
 
 /* One write per line, with control characters escaped: the text may contain names from files. */
@@ -70,12 +71,14 @@ __attribute__((format(printf, 2, 0))) static void warn(struct reporter *reporter
     }
     mem_reserve(&reporter->held, &reporter->held_capacity, reporter->held_count + 1,
                 sizeof *reporter->held);
-    reporter->held[reporter->held_count++] = (struct held_warning){format, mem_strdup(line)};
+    reporter->held[reporter->held_count++] =
+        (struct held_warning){format, mem_strdup(line), reporter->turn};
 }
 
-void report_hold(struct reporter *reporter)
+void report_hold(struct reporter *reporter, size_t turn)
 {
     reporter->holds = true;
+    reporter->turn = turn;
 }
 
 void report_held(struct reporter *reporter)
@@ -83,15 +86,22 @@ void report_held(struct reporter *reporter)
     reporter->holds = false;
 }
 
-void report_release(struct reporter *reporter)
+void report_release(struct reporter *reporter, size_t turn)
 {
-    for (size_t i = 0; i < reporter->held_count; i++) {
-        warn_line(reporter, reporter->held[i].format, reporter->held[i].line);
-        free(reporter->held[i].line);
+    struct held_warning *held = reporter->held;
+    size_t count = 0;
+    for (; count < reporter->held_count && held[count].turn <= turn; count++) {
+        warn_line(reporter, held[count].format, held[count].line);
+        free(held[count].line);
     }
-    free(reporter->held);
+    reporter->held_count -= count;
+    if (reporter->held_count > 0) {
+        memmove(held, held + count, reporter->held_count * sizeof *held);
+        return;
+    }
+    free(held);
     reporter->held = NULL;
-    reporter->held_count = reporter->held_capacity = 0;
+    reporter->held_capacity = 0;
 }
 
 void report_warning(struct reporter *reporter, const char *format, ...)

@@ -28,7 +28,8 @@ struct reporter {
     size_t unprinted;          /* those not printed because of their number */
     size_t firsts;             /* number of calls of report_first, by all threads that share it */
     size_t *all_firsts;        /* FIRSTS shared by all threads; NULL: FIRSTS of this one */
-    bool holds;                /* between report_hold and report_held */
+    bool holds;                /* between report_hold and report_held ... */
+    size_t turn;               /* ... of this turn */
     struct held_warning *held; /* in their order */
     size_t held_count, held_capacity;
     struct {
@@ -45,10 +46,10 @@ void report_warning(struct reporter *reporter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Warnings wait from report_hold to report_held, and are counted and printed by report_release: for work that is begun
- * before its turn, so that the order of warnings is that of the results. */
-void report_hold(struct reporter *reporter);
+ * before its TURN, so that the order of warnings is that of the results. Turns are ascending; those up to TURN are released. */
+void report_hold(struct reporter *reporter, size_t turn);
 void report_held(struct reporter *reporter);
-void report_release(struct reporter *reporter);
+void report_release(struct reporter *reporter, size_t turn);
 
 /* If PATH is standard input (NULL or "-") and is a terminal, prints that the tool is waiting for WHAT, unless quiet. */
 void report_awaited(const struct reporter *reporter, const char *path, const char *what);

@@ -170,9 +170,16 @@ uint32_t code_maps_find(const struct code_maps *s, uint64_t pc)
     return value == INTERVAL_NONE ? UINT32_MAX : MAX_MAPS - value;
 }
 
-bool code_maps_may_hold_two(const struct code_maps *s)
+size_t code_maps_number(const struct code_maps *s)
 {
-    return s->most_open > 1;
+    return s->count;
+}
+
+size_t code_maps_held(const struct code_maps *s)
+{
+    if (s->most_open > MOST_HELD)
+        return MOST_HELD;
+    return s->most_open > 1 ? 2 : 1;
 }
 
 const char *code_maps_name(const struct code_maps *s, size_t index)
@@ -188,18 +195,27 @@ struct search {
     struct error unreadable; /* which file could not be read, and why: it may have been the one */
 };
 
-/* A file is about to be opened: the one that was opened first is closed if there are too many, except the one that is in use if there
- * may be two. */
+/* Must FILE stay open when another one is opened? */
+static bool is_held(const struct code_maps *s, const struct code_file *file)
+{
+    bool held = false;
+    for (size_t i = 0; i + 1 < code_maps_held(s); i++)
+        held |= s->awake[i] == file;
+    return held;
+}
+
+/* A file is about to be opened: of those that may be closed, the one that was opened first is, if there are too many. */
 static void make_room(struct code_maps *s)
 {
     if (s->opened_count - s->closed_count < s->most_open)
         return;
     struct code_file **oldest = &s->opened[s->closed_count++];
-    if (oldest[0] == s->awake[0] && code_maps_may_hold_two(s)) {
-        oldest[0] = oldest[1];
-        oldest[1] = s->awake[0];
-    }
-    code_file_close(oldest[0]);
+    size_t at = 0;
+    while (is_held(s, oldest[at]))
+        at++;
+    struct code_file *file = oldest[at];
+    memmove(oldest + 1, oldest, at * sizeof *oldest);
+    code_file_close(file);
 }
 
 static void add_open(struct code_maps *s, struct code_file *file)

@@ -25,11 +25,15 @@ void code_maps_count(struct code_maps *maps, const uint64_t *samples);
 /* Index of the first mapping that contains PC; UINT32_MAX for none. */
 uint32_t code_maps_find(const struct code_maps *maps, uint64_t pc);
 
+/* The number of mappings. */
+size_t code_maps_number(const struct code_maps *maps);
+
 /* Name of mapping INDEX for messages, borrowed until code_maps_delete. */
 const char *code_maps_name(const struct code_maps *maps, size_t index);
 
-/* May two files be open at the same time? Descriptors may be limited to fewer. */
-bool code_maps_may_hold_two(const struct code_maps *maps);
+/* How many files, those that code_maps_file returned last, stay open: 1 to MOST_HELD, as descriptors may be limited. */
+enum { MOST_HELD = 4 };
+size_t code_maps_held(const struct code_maps *maps);
 
 /* The file of mapping INDEX, which is searched at the first call; borrowed until the next call, or until the next but one
  * if two may be open: it may close it to open another. NULL after a warning if it is not found. Sets *MAPPING for elf_mapping_address, borrowed until

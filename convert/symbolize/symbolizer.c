@@ -17,10 +17,10 @@
 
 enum { FRAMES_PER_CHUNK = 1024 };
 
-/* A program counter to resolve, sorted by mapping and address, with its place in the caller's array. */
+/* A program counter to resolve, with its place in the caller's array. */
 struct wanted {
     uint64_t pc;
-    uint32_t map;
+    uint32_t map, turn; /* of the mapping */
     size_t index;
 };
 
@@ -33,7 +33,7 @@ struct lookup {
 };
 
 struct symbolizer {
-    struct lookup lookups[2];
+    struct lookup lookups[MOST_HELD]; /* under way, used in turn */
     struct symbolizer_options options;
     struct code_maps *maps;
     struct kallsyms *kallsyms;
@@ -245,8 +245,8 @@ static void resolve_outside(struct symbolizer *s, const struct wanted *wanted, s
 static int compare_wanted(const void *left, const void *right)
 {
     const struct wanted *a = left, *b = right;
-    if (a->map != b->map)
-        return a->map < b->map ? -1 : 1;
+    if (a->turn != b->turn)
+        return a->turn < b->turn ? -1 : 1;
     return a->pc < b->pc ? -1 : a->pc > b->pc;
 }
 
@@ -270,31 +270,48 @@ void symbolizer_resolve(struct symbolizer *s, const uint64_t *pcs, size_t count,
     free(maps);
 }
 
-/* The next addresses are looked up, by the worker of the same file or of the next one, while those before are named. */
+/* May addresses in MAP be looked up while COUNT lookups, of which LAST was begun last, are under way? */
+static bool may_begin(const struct symbolizer *s, size_t count, const struct lookup *last,
+                      uint32_t map)
+{
+    return count == 0 || count < code_maps_held(s->maps) ||
+           (count == 1 && last->wanted->map == map);
+}
+
+/* The next addresses are looked up, by workers of the same file or of the next ones, while those before are named. */
 static void resolve_sorted(struct symbolizer *s, const struct wanted *wanted, size_t count,
                            struct code_location *locations)
 {
-    struct lookup *now = &s->lookups[0], *next = &s->lookups[1];
-    size_t taken = begin_lookup(s, now, wanted, count);
-    while (now->count > 0) {
-        bool early = taken < count &&
-                     (wanted[taken].map == now->wanted->map || code_maps_may_hold_two(s->maps));
-        if (early) {
-            report_hold(s->reporter);
-            taken += begin_lookup(s, next, wanted + taken, count - taken);
+    size_t taken = 0, begun = 0;
+    for (size_t turn = 0; taken < count || turn < begun; turn++) {
+        const struct lookup *now = &s->lookups[turn % MOST_HELD];
+        while (taken < count && may_begin(s, begun - turn, &s->lookups[(begun - 1) % MOST_HELD],
+                                          wanted[taken].map)) {
+            if (begun > turn)
+                report_hold(s->reporter, begun);
+            taken += begin_lookup(s, &s->lookups[begun % MOST_HELD], wanted + taken, count - taken);
             report_held(s->reporter);
+            begun++;
         }
         if (now->wanted->map != UINT32_MAX)
             resolve_in_map(s, now, locations);
         else
             resolve_outside(s, now->wanted, now->count, locations);
-        report_release(s->reporter);
-        if (!early)
-            taken += begin_lookup(s, next, wanted + taken, count - taken);
-        struct lookup *before = now;
-        now = next;
-        next = before;
+        report_release(s->reporter, turn + 1);
     }
+}
+
+/* The mapping with most of the addresses comes first: it takes longest. The others follow in their order. */
+static void give_turns(struct wanted *wanted, size_t count, size_t map_count)
+{
+    size_t *sums = mem_zalloc(map_count, sizeof *sums), most = 0;
+    for (size_t i = 0; i < count; i++)
+        if (wanted[i].map < map_count && ++sums[wanted[i].map] > sums[most])
+            most = wanted[i].map;
+    for (size_t i = 0; i < count; i++)
+        if (wanted[i].map < map_count)
+            wanted[i].turn = wanted[i].map == most ? 0 : wanted[i].map + 1;
+    free(sums);
 }
 
 void symbolizer_resolve_in(struct symbolizer *s, const uint64_t *pcs, const uint32_t *maps,
@@ -302,9 +319,10 @@ void symbolizer_resolve_in(struct symbolizer *s, const uint64_t *pcs, const uint
 {
     struct wanted *wanted = mem_alloc(count * sizeof *wanted);
     for (size_t i = 0; i < count; i++) {
-        wanted[i] = (struct wanted){pcs[i], maps[i], i};
+        wanted[i] = (struct wanted){pcs[i], maps[i], UINT32_MAX, i};
         locations[i] = (struct code_location){.pc = pcs[i], .map = UINT32_MAX};
     }
+    give_turns(wanted, count, code_maps_number(s->maps));
     if (count > 0)
         qsort(wanted, count, sizeof *wanted, compare_wanted);
     resolve_sorted(s, wanted, count, locations);
