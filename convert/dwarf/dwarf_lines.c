@@ -177,7 +177,7 @@ static uint64_t table_end(struct dwarf_units *units, uint64_t begin)
 
 void dwarf_lines_unpack(struct dwarf_units *units, bool all)
 {
-    enum { COMMON = 1 << 16, PARTS = 16 }; /* most tables are smaller */
+    enum { COMMON = 1 << 16, PARTS = 16, HEADER = 12 }; /* most tables are smaller */
     const uint64_t size = dwarf_sections_size(units->sections, DEBUG_LINE);
     uint64_t last = 0, end;
     for (size_t i = 0; i < units->count; i++)
@@ -185,7 +185,8 @@ void dwarf_lines_unpack(struct dwarf_units *units, bool all)
             last = units->units[i].lines_at;
     if (!all && last < size) {
         const uint64_t more = size / PARTS > COMMON ? size / PARTS : COMMON;
-        dwarf_sections_limit(units->sections, DEBUG_LINE, last + more);
+        if (dwarf_sections_unpacked(units->sections, DEBUG_LINE) < last + HEADER)
+            dwarf_sections_limit(units->sections, DEBUG_LINE, last + more);
         end = table_end(units, last);
     } else
         end = UINT64_MAX;

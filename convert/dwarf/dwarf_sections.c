@@ -113,6 +113,17 @@ uint64_t dwarf_sections_size(const struct dwarf_sections *d, enum dwarf_section 
     return section != NULL ? elf_section_size(d->file, section) : 0;
 }
 
+uint64_t dwarf_sections_wanted(const struct dwarf_sections *d, enum dwarf_section kind)
+{
+    return d->sections[kind].size;
+}
+
+uint64_t dwarf_sections_unpacked(const struct dwarf_sections *d, enum dwarf_section kind)
+{
+    const struct debug_section *s = &d->sections[kind];
+    return s->bytes != NULL ? s->size : 0;
+}
+
 void dwarf_sections_limit(struct dwarf_sections *d, enum dwarf_section kind, uint64_t size)
 {
     struct debug_section *s = &d->sections[kind];

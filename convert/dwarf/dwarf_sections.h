@@ -38,6 +38,10 @@ struct dwarf_span dwarf_sections_get(struct dwarf_sections *d, enum dwarf_sectio
 /* The size of all contents of SECTION; 0: missing. */
 uint64_t dwarf_sections_size(const struct dwarf_sections *d, enum dwarf_section section);
 
+/* How much of SECTION is wanted, and how much was unpacked [bytes]. */
+uint64_t dwarf_sections_wanted(const struct dwarf_sections *d, enum dwarf_section section);
+uint64_t dwarf_sections_unpacked(const struct dwarf_sections *d, enum dwarf_section section);
+
 /* From now on only the first SIZE bytes of SECTION, or all with UINT64_MAX, unless there are more. What was borrowed stays
  * valid. */
 void dwarf_sections_limit(struct dwarf_sections *d, enum dwarf_section section, uint64_t size);

@@ -59,7 +59,7 @@ struct crew {
     struct server servers[MAX_PARTS];
     bool together;   /* two threads serve */
     unsigned chosen; /* times that units were read for a later question */
-    sem_t started, confined, unpacked, loaded;
+    sem_t started, confined, limited, unpacked, loaded;
     pthread_barrier_t answered;
 };
 
@@ -321,11 +321,16 @@ static uint8_t *new_owners(const struct dwarf_units *units)
     return owners;
 }
 
-/* Lines that are unpacked when it is known how many are needed; not by both servers, then. */
-static bool are_lines_later(const struct crew *c, const struct dwarf_sections *sections)
+/* Unpacks the lines that seem to be needed: as much of all as is of .debug_info, and a little more. */
+static void guess_lines(struct dwarf_sections *sections)
 {
-    enum { SMALL = 4 << 20 };
-    return !c->together || dwarf_sections_size(sections, DEBUG_LINE) < SMALL;
+    enum { MORE = 8, COMMON = 1 << 16 };
+    const uint64_t all = dwarf_sections_size(sections, DEBUG_LINE);
+    const double info = (double)dwarf_sections_size(sections, DEBUG_INFO);
+    const double part = (double)dwarf_sections_wanted(sections, DEBUG_INFO) / info + 1.0 / MORE;
+    dwarf_sections_limit(sections, DEBUG_LINE,
+                         part < 1 ? (uint64_t)(part * (double)all) + COMMON : UINT64_MAX);
+    dwarf_sections_unpack(sections, DEBUG_LINE, DEBUG_LINE);
 }
 
 /* The first server unpacks the largest section, and the other one the rest. What was decoded of a part is forgotten. */
@@ -342,10 +347,10 @@ static void load_first(struct crew *c, struct dwarf_extent extent)
     dwarf_sections_limit(u->sections, DEBUG_INFO, extent.end);
     first->extent = extent.end == UINT64_MAX && extent.passed_count == 0 ? WHOLE : PART;
     if (c->together) {
+        sem_post(&c->limited);
         dwarf_sections_unpack(u->sections, DEBUG_INFO, DEBUG_INFO);
         wait_for(&c->unpacked);
-    }
-    if (are_lines_later(c, u->sections)) /* units without ranges are decoded, and may be new */
+    } else /* units without ranges are decoded, and may be new */
         dwarf_sections_limit(u->sections, DEBUG_LINE, UINT64_MAX);
     dwarf_units_load(u, &extent);
     free(extent.passed);
@@ -362,13 +367,13 @@ static void load_other(struct crew *c)
 {
     struct server *first = &c->servers[0], *other = &c->servers[1];
     struct dwarf_sections *sections = first->units.sections;
-    const bool later = are_lines_later(c, sections);
-    dwarf_sections_unpack(sections, DEBUG_ABBREV, later ? DEBUG_ABBREV : DEBUG_LINE);
+    dwarf_sections_unpack(sections, DEBUG_ABBREV, DEBUG_ABBREV);
     dwarf_sections_unpack(sections, DEBUG_LINE + 1, DEBUG_SECTIONS - 1);
+    wait_for(&c->limited);
+    guess_lines(sections);
     sem_post(&c->unpacked);
     wait_for(&c->loaded);
-    if (later)
-        dwarf_lines_unpack(&first->units, first->extent == WHOLE);
+    dwarf_lines_unpack(&first->units, first->extent == WHOLE);
     dwarf_units_copy(&other->units, &first->units, other->strings);
     other->units.split.context = other;
     other->extent = first->extent;
@@ -467,6 +472,7 @@ static bool start_other(struct crew *c)
     pthread_t thread;
     sem_init(&c->started, 0, 0);
     sem_init(&c->confined, 0, 0);
+    sem_init(&c->limited, 0, 0);
     sem_init(&c->unpacked, 0, 0);
     sem_init(&c->loaded, 0, 0);
     pthread_barrier_init(&c->answered, NULL, MAX_PARTS);
