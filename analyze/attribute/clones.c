@@ -3,9 +3,14 @@
 #include "analyze/attribute/clones.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
-static const char *const suffixes[] = {"constprop", "part", "isra", "cold", "llvm", "lto_priv"};
+static const char *const suffixes[] = {"constprop", "part",   "isra",    "cold",   "llvm",
+                                       "lto_priv",  "__uniq", "_omp_fn", "default"};
+
+/* Those of target_clones, up to the name of the processor: ".arch_x86_64_v3", ".avx2", ".sse4_2". */
+static const char *const targets[] = {"arch_", "avx", "sse"};
 
 static size_t digits_at_end(const char *name, size_t length)
 {
@@ -15,19 +20,29 @@ static size_t digits_at_end(const char *name, size_t length)
     return count;
 }
 
+/* Is WORD with LENGTH one that compilers append? */
+static bool is_suffix(const char *word, size_t length)
+{
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
+        if (length == strlen(suffixes[i]) && memcmp(word, suffixes[i], length) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
+        if (length >= strlen(targets[i]) && memcmp(word, targets[i], strlen(targets[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Length without one ".word" or ".word.N" at the end. */
 static size_t without_suffix(const char *name, size_t length)
 {
     size_t end = length, digits = digits_at_end(name, length);
     if (digits > 0 && digits < length && name[length - digits - 1] == '.')
         end = length - digits - 1;
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-        size_t size = strlen(suffixes[i]);
-        if (end > size + 1 && name[end - size - 1] == '.' &&
-            memcmp(name + end - size, suffixes[i], size) == 0)
-            return end - size - 1;
-    }
-    return length;
+    size_t begin = end;
+    while (begin > 0 && (isalnum((unsigned char)name[begin - 1]) || name[begin - 1] == '_'))
+        begin--;
+    bool found = begin > 1 && name[begin - 1] == '.' && is_suffix(name + begin, end - begin);
+    return found ? begin - 1 : length;
 }
 
 /* Length without one " [clone .word.N]". */
