@@ -183,7 +183,7 @@ static void on_process_end(void *context, uint32_t pid, uint64_t time, const str
         exits_read(r->exits);
         cpu = exits_take(r->exits, pid, &own) ? &own : NULL;
     }
-    if (cpu == NULL)
+    if (cpu == NULL || r->failed) /* the program ran on after the last sample */
         return;
     mem_reserve(&r->cpus, &r->cpu_capacity, r->cpu_count + 1, sizeof *r->cpus);
     r->cpus[r->cpu_count++] = *cpu;
