@@ -448,9 +448,11 @@ static void share_pool(const struct cpu_weights *w, struct weighed_thread *t, st
 /* Gives T, which was seen, its part of the CPU time of the orphans of GROUP. */
 static void share_time(struct weighed_thread *t, struct group *group)
 {
+    uint64_t whole = group->time_ns > 0 ? group->time_ns : group->seen;
+    if (whole == 0) /* never, as T was seen */
+        return;
     group->used += group->time_ns > 0 ? t->total_ns : 1;
-    uint64_t due_ns = cpu_weights_scale(group->orphan_ns, group->used,
-                                        group->time_ns > 0 ? group->time_ns : group->seen);
+    uint64_t due_ns = cpu_weights_scale(group->orphan_ns, group->used, whole);
     add_extra(t, due_ns - group->given_ns);
     group->given_ns = due_ns;
 }
@@ -540,8 +542,11 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
  * switch 80000 times a second lack a quarter of their time. They also count time that the host of a virtual machine takes from a
  * thread. What the kernel counts for a process, and wait4 reports for the run, is exact:
  *
- *   a process that ended, of 10 ms or more: if its threads have more together, all are reduced in proportion; if they have less, they get
- *                         equal parts of the rest as unsampled
+ *   a process that ended, of 10 ms or more: the kernel counts what a thread used up to the last tick or switch before its end, so
+ *                         that a tick of each thread may be missing, or all of a short one. If its threads have more than that
+ *                         together, all are reduced in proportion; if they have less than was counted, they get
+ *                         equal parts of the rest as unsampled, but for the first thread of the program if there are others: it
+ *                         exists until the program is waited for, so that what the kernel counted for it is known
  *   other processes:      the same with the rest of the run, but nothing is reduced if there are several, because the
  *                         program may not have waited for all; if there are no others, all threads get equal parts of
  *                         it: the kernel counts a process before its memory is freed */
@@ -552,9 +557,18 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
 struct process {
     uint64_t kernel_ns;                    /* UNKNOWN */
     uint64_t counted_ns;                   /* by the engine */
+    uint64_t late_ns;                      /* what the kernel may not have counted yet */
     uint64_t used_ns, given_ns, shared_ns; /* divided so far */
-    uint64_t left;                         /* threads */
+    uint64_t left, exact;                  /* threads: those that may lack CPU time, and others */
 };
+
+/* May the CPU time of T be less than what the kernel counted? */
+static bool may_lack(const struct weighed_thread *t, const struct raw_extension *ext)
+{
+    return t->task == NO_TASK || ext->image_count == 0 ||
+           ext->tasks[t->task].pid != ext->images[0].pid ||
+           ext->tasks[t->task].tid != ext->images[0].pid;
+}
 
 /* Gives T the CPU time TOTAL_NS in place of its own. */
 static void set_total(struct weighed_thread *t, uint64_t total_ns)
@@ -651,28 +665,34 @@ static uint64_t rest_of_run(const struct tracker *t, bool nominal, const struct 
     return alone || left_ns >= others->counted_ns ? left_ns : UNKNOWN;
 }
 
-/* Gives T, of process P, its part of the CPU time that the kernel counted. */
-static void give(struct weighed_thread *t, struct process *p)
+/* Gives T, of process P, its part of the CPU time that the kernel counted. LACKS: it may have less
+ * than that. */
+static void give(struct weighed_thread *t, struct process *p, bool lacks)
 {
     if (p->kernel_ns < p->counted_ns) {
         p->used_ns += t->total_ns;
         uint64_t due_ns = cpu_weights_scale(p->kernel_ns, p->used_ns, p->counted_ns);
         set_total(t, due_ns - p->given_ns);
         p->given_ns = due_ns;
-    } else if (p->kernel_ns != UNKNOWN) {
+    } else if (p->kernel_ns != UNKNOWN && (lacks || p->exact == 0)) {
         t->own_ns = (p->kernel_ns - p->counted_ns - p->shared_ns) / p->left--;
         p->shared_ns += t->own_ns;
     }
 }
 
-/* Divides LEFT_NS equally among all threads. */
-static void give_all(struct cpu_weights *w, uint64_t left_ns)
+/* Divides LEFT_NS equally among all threads that may lack CPU time, or all. */
+static void give_all(struct cpu_weights *w, const struct raw_extension *ext, uint64_t left_ns)
 {
-    uint64_t threads = 0;
+    uint64_t threads = 0, others = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        bool lacks = may_lack(&w->threads[i], ext);
+        threads += w->threads[i].records > 0 && lacks;
+        others += w->threads[i].records > 0 && !lacks;
+    }
+    bool all = threads == 0;
+    threads = all ? others : threads;
     for (size_t i = 0; i < w->count; i++)
-        threads += w->threads[i].records > 0;
-    for (size_t i = 0; i < w->count; i++)
-        if (w->threads[i].records > 0) {
+        if (w->threads[i].records > 0 && (all || may_lack(&w->threads[i], ext))) {
             w->threads[i].own_ns += left_ns / threads;
             left_ns -= left_ns / threads--;
         }
@@ -690,6 +710,37 @@ static bool is_sane(const struct cpu_weights *w)
     return sane;
 }
 
+/* [ns] */
+static const uint64_t usual_tick_ns = 4000000, most_tick_ns = 10000000;
+
+static uint64_t tick_of(const struct raw_facts *facts)
+{
+    return facts->tick_ns > 0 && facts->tick_ns <= most_tick_ns ? facts->tick_ns : usual_tick_ns;
+}
+
+/* Adds up what the engine has counted. */
+static void count_processes(const struct cpu_weights *w, const struct raw_extension *ext,
+                            const uint32_t *number, struct process *all)
+{
+    struct process *others = &all[ext->image_count];
+    uint64_t tick_ns = tick_of(&ext->facts);
+    for (size_t i = 0; i < w->count; i++) {
+        const struct weighed_thread *t = &w->threads[i];
+        struct process *p = kernel_process(t, number, all, others);
+        bool lacks = may_lack(t, ext);
+        p->counted_ns += t->total_ns;
+        p->late_ns += t->total_ns < tick_ns ? t->total_ns : tick_ns;
+        p->left += t->records > 0 && lacks;
+        p->exact += t->records > 0 && !lacks;
+    }
+    for (size_t i = 0; i <= ext->image_count; i++) {
+        struct process *p = &all[i];
+        if (p->kernel_ns != UNKNOWN && p->counted_ns > p->kernel_ns)
+            p->kernel_ns = p->counted_ns - p->kernel_ns <= p->late_ns ? p->counted_ns
+                                                                      : p->kernel_ns + p->late_ns;
+    }
+}
+
 static int apply_kernel_times(struct cpu_weights *w, const struct tracker *tracker)
 {
     size_t count = tracker->ext->image_count;
@@ -699,19 +750,21 @@ static int apply_kernel_times(struct cpu_weights *w, const struct tracker *track
         all[i].kernel_ns = UNKNOWN;
     if (w->nominal)
         assign_records(tracker, number, all);
-    for (size_t i = 0; i < w->count; i++) {
-        struct process *p = kernel_process(&w->threads[i], number, all, others);
-        p->counted_ns += w->threads[i].total_ns;
-        p->left += w->threads[i].records > 0;
-    }
+    count_processes(w, tracker->ext, number, all);
     uint64_t rest_ns = rest_of_run(tracker, w->nominal, all, others);
-    bool are_known = others->left == 0;
+    bool are_known = others->left + others->exact == 0;
     others->kernel_ns = rest_ns;
+    for (size_t i = 0; i <= count; i++)
+        if (all[i].left == 0) { /* there is nobody else */
+            all[i].left = all[i].exact;
+            all[i].exact = 0;
+        }
     for (size_t i = 0; i < w->count; i++)
         if (w->threads[i].records > 0)
-            give(&w->threads[i], kernel_process(&w->threads[i], number, all, others));
+            give(&w->threads[i], kernel_process(&w->threads[i], number, all, others),
+                 may_lack(&w->threads[i], tracker->ext));
     if (are_known && rest_ns != UNKNOWN) /* what ends cost after the kernel counts */
-        give_all(w, rest_ns);
+        give_all(w, tracker->ext, rest_ns);
     free(all);
     free(number);
     return is_sane(w) ? 0 : -1;

@@ -139,6 +139,12 @@ def equally(whole, threads, own):
         whole -= part
 
 
+def lacking(threads, ext):
+    """The CPU time of the first thread of the program is exact, so that others lack what is missing."""
+    first = ext.images[0].pid if ext.images else None
+    return [t for t in threads if not (t.task and t.task.tid == t.task.pid == first)] or threads
+
+
 def reduce(threads, whole):
     for t, left in zip(threads, divide(whole, [t.total + t.orphan for t in threads])):
         if t.stretches:
@@ -149,6 +155,7 @@ def reduce(threads, whole):
             t.orphan = left
 
 
+TICK = 4_000_000  # ns
 LEAST_KNOWN = 10_000_000  # ns: processes that are divided together
 
 
@@ -163,19 +170,23 @@ def kernel_times(threads, ext, nominal):
         records = [user + system for p, user, system in ext.cpus if p == pid]
         if len(records) == len(processes):
             recorded.update((p, r) for p, r in zip(processes, records) if r >= LEAST_KNOWN)
-    for process, kernel in recorded.items():
+    for process in recorded:
         its = [t for t in threads if t.image and process_of(t.image, ext) == process]
         counted = sum(t.total + t.orphan for t in its)
+        if recorded[process] < counted:  # a tick of each thread may not have been counted
+            late = sum(min(TICK, t.total + t.orphan) for t in its)
+            recorded[process] = min(counted, recorded[process] + late)
+        kernel = recorded[process]
         if kernel < counted:
             reduce(its, kernel)
         else:
-            equally(kernel - counted, its, own)
+            equally(kernel - counted, lacking(its, ext), own)
     others = [t for t in threads if not t.image or process_of(t.image, ext) not in recorded]
     counted = sum(t.total + t.orphan for t in others)
     if rest:
         rest = max(0, rest - sum(recorded.values()))
         if rest >= counted:
-            equally(rest - counted, others or threads, own)
+            equally(rest - counted, lacking(others or threads, ext), own)
         elif nominal and len({i.pid for i in ext.images}) == 1:  # perf events can count more
             reduce(others, rest)
     return own
