@@ -49,11 +49,8 @@ static const struct argp_option arguments[] = {
      "Times begin at 0: the first row lasts from there to its time", 1},
     {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1},
     {0, 0, NULL, 0, "Symbols, for exports of program counters:", ELF_GROUP},
-    {"vmmap", 'm', "FILE", EVERYDAY, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", ELF_GROUP},
     {"address-offset", KEY_OFFSET, "N", 0,
      "Add N to all program counters, such as 4096, 0x1000 or -0x1000", ELF_GROUP},
-    {"elf", 'e', "FILE", EVERYDAY, "Bare-metal program that ran at the addresses it was linked for",
-     ELF_GROUP},
     {0}};
 
 static void add_sensors(struct options *o, const char *list, struct argp_state *state)
@@ -135,7 +132,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->convert.symbols;
+        state->child_inputs[0] = &o->convert.code;
+        state->child_inputs[1] = &o->convert.symbols;
         return 0;
     case 'p':
         add_sensors(o, argument, state);
@@ -152,12 +150,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'n':
         o->convert.name = argument;
         return 0;
-    case 'm':
-        o->convert.vmmap = argument;
-        return 0;
-    case 'e':
-        o->convert.elf = argument;
-        return 0;
     case ARGP_KEY_ARG:
         tool_only_input(state, "export", &o->input, argument);
         return 0;
@@ -166,7 +158,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{.argp = &symbol_argp}, {0}};
+static const struct argp_child children[] = {
+    {.argp = &given_code_argp}, {.argp = &symbol_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -208,7 +201,7 @@ static void explain(struct options *o, const struct stream *in, const struct sth
 }
 
 static int write_pbin(struct options *o, struct stream *in, const struct sthem_summary *summary,
-                      const struct sthem_code *code, struct error *err)
+                      const struct given_code *code, struct error *err)
 {
     struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
     if (out == NULL)
@@ -245,12 +238,12 @@ static int check_beginning(struct stream *in, struct error *err)
 static int convert(struct options *o, struct stream *in, struct error *err)
 {
     struct sthem_summary summary = {0};
-    struct sthem_code code = {0};
+    struct given_code code = {0};
     int result = check_beginning(in, err);
     if (result == 0)
         result = stream_make_seekable(in, err);
     if (result == 0)
-        result = sthem_code_read(&o->convert, &code, err);
+        result = given_code_read(&o->convert.code, &code, err);
     if (result == 0)
         result = sthem_scan(in, &o->reading, &summary, &o->common.reporter, err);
     if (result == 0) {
@@ -258,7 +251,7 @@ static int convert(struct options *o, struct stream *in, struct error *err)
         result = write_pbin(o, in, &summary, &code, err);
     }
     sthem_summary_free(&summary);
-    sthem_code_free(&code);
+    given_code_free(&code);
     return result;
 }
 

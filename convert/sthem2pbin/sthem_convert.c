@@ -118,7 +118,7 @@ static int put_rows(struct conversion *c, uint64_t rows, struct error *err)
 }
 
 static void describe(const struct stream *stream, const struct sthem_reader *reader,
-                     const struct sthem_summary *summary, const struct sthem_code *code,
+                     const struct sthem_summary *summary, const struct given_code *code,
                      const struct sthem_convert_options *options, struct pbin_meta *meta)
 {
     static const char *const dialects[] = {
@@ -154,7 +154,7 @@ static void count_maps(const struct conversion *c, const struct sthem_summary *s
 
 /* Threads by core, room for a sample, and what resolves program counters. */
 static int prepare(struct conversion *c, const struct sthem_summary *summary,
-                   const struct sthem_code *code, const struct sthem_convert_options *options,
+                   const struct given_code *code, const struct sthem_convert_options *options,
                    const char *name, struct error *err)
 {
     size_t cores = sthem_core_count(c->reader);
@@ -178,7 +178,7 @@ static int prepare(struct conversion *c, const struct sthem_summary *summary,
 }
 
 int sthem_convert(struct stream *stream, const struct sthem_options *reading,
-                  const struct sthem_summary *summary, const struct sthem_code *code,
+                  const struct sthem_summary *summary, const struct given_code *code,
                   const struct sthem_convert_options *options, struct output *out,
                   struct reporter *reporter, struct error *err)
 {

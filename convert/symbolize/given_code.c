@@ -1,13 +1,39 @@
-/* Mappings for the program counters of a board: a list of them, or a bare-metal program.
+/* Mappings for the program counters of a board or a trace: a list of them, or a bare-metal program.
  * SPDX-License-Identifier: MIT */
+#include "convert/symbolize/given_code.h"
+
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "convert/sthem2pbin/sthem_convert.h"
+#include "base/tool.h"
+#include "convert/symbolize/symbol_options.h"
 #include "formats/elf/elf_file.h"
 #include "formats/elf/elf_search.h"
 
-static struct code_map *add_map(struct sthem_code *code, size_t *capacity)
+static const struct argp_option arguments[] = {
+    {"vmmap", 'm', "FILE", EVERYDAY, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", ELF_GROUP},
+    {"elf", 'e', "FILE", EVERYDAY, "Bare-metal program that ran at the addresses it was linked for",
+     ELF_GROUP},
+    {0}};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct given_code_options *o = state->input;
+    switch (key) {
+    case 'm':
+        o->vmmap = argument;
+        return 0;
+    case 'e':
+        o->elf = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp given_code_argp = {.options = arguments, .parser = parse};
+
+static struct code_map *add_map(struct given_code *code, size_t *capacity)
 {
     mem_reserve(&code->maps, capacity, code->count + 1, sizeof *code->maps);
     code->maps[code->count] = (struct code_map){0};
@@ -16,7 +42,7 @@ static struct code_map *add_map(struct sthem_code *code, size_t *capacity)
 
 /* The executable segments of a program that runs at its link address. The image is taken into memory: then no search
  * path can lead to another file of the same name. */
-static int add_segments(struct sthem_code *code, size_t *capacity, const struct elf_file *elf,
+static int add_segments(struct given_code *code, size_t *capacity, const struct elf_file *elf,
                         const char *path, struct error *err)
 {
     code->image = mem_alloc(elf->size);
@@ -41,7 +67,7 @@ static int add_segments(struct sthem_code *code, size_t *capacity, const struct 
     return 0;
 }
 
-static int add_elf(struct sthem_code *code, size_t *capacity, const char *path, struct error *err)
+static int add_elf(struct given_code *code, size_t *capacity, const char *path, struct error *err)
 {
     int errnum;
     struct elf_file *elf = elf_file_open(path, &errnum, err);
@@ -52,7 +78,7 @@ static int add_elf(struct sthem_code *code, size_t *capacity, const char *path, 
     return result;
 }
 
-int sthem_code_read(const struct sthem_convert_options *options, struct sthem_code *code,
+int given_code_read(const struct given_code_options *options, struct given_code *code,
                     struct error *err)
 {
     size_t capacity = 0, vmmaps = 0;
@@ -72,7 +98,7 @@ int sthem_code_read(const struct sthem_convert_options *options, struct sthem_co
     return 0;
 }
 
-void sthem_code_free(struct sthem_code *code)
+void given_code_free(struct given_code *code)
 {
     free(code->vmmaps);
     free(code->image);

@@ -1,0 +1,34 @@
+/* Mappings for the program counters of a board or a trace, as given by the user.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_SYMBOLIZE_GIVEN_CODE_H
+#define CONVERT_SYMBOLIZE_GIVEN_CODE_H
+
+#include <argp.h>
+
+#include "convert/symbolize/symbolizer_input.h"
+#include "formats/raw/raw.h"
+
+struct given_code_options {
+    const char *vmmap; /* text file of mappings, NULL: none */
+    const char
+        *elf; /* bare-metal program, running at the addresses where it was linked; NULL: none */
+};
+
+/* The options -m and -e; its input is a struct given_code_options. */
+extern const struct argp given_code_argp;
+
+/* The mappings given by OPTIONS. All zero: empty; given_code_free frees it. */
+struct given_code {
+    struct raw_vmmap *vmmaps; /* read from the text file */
+    uint8_t *image;           /* the bytes of the ELF file */
+    char *label;
+    struct code_map *maps; /* borrow from the others */
+    size_t count;
+};
+
+/* Returns 0, or -1 with ERR filled. */
+int given_code_read(const struct given_code_options *options, struct given_code *code,
+                    struct error *err);
+void given_code_free(struct given_code *code);
+
+#endif
