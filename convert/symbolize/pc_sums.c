@@ -43,14 +43,12 @@ static int compare(const void *left, const void *right)
     return a->pc < b->pc ? -1 : a->pc > b->pc;
 }
 
-/* Which mappings are worth a download. */
-static void count_maps(const struct pc_sums *s, const struct pc_profile *p,
-                       struct symbolizer *symbolizer)
+void pc_sums_count_maps(const struct pc_sums *s, size_t map_count, struct symbolizer *symbolizer)
 {
-    uint64_t *samples = mem_zalloc(p->map_count + 1, sizeof *samples);
+    uint64_t *samples = mem_zalloc(map_count + 1, sizeof *samples);
     for (size_t i = 0; i < s->count; i++) {
         uint32_t map = symbolizer_find_map(symbolizer, s->items[i].pc);
-        samples[map < p->map_count ? map : p->map_count] += s->items[i].samples;
+        samples[map < map_count ? map : map_count] += s->items[i].samples;
     }
     symbolizer_count(symbolizer, samples);
     free(samples);
@@ -127,7 +125,7 @@ static int write_rows(const struct pc_sums *s, const struct pc_profile *p,
                       struct locations *locations, struct pbin_writer *writer, struct error *err)
 {
     struct sum_rows rows = {0};
-    count_maps(s, p, locations_symbolizer(locations));
+    pc_sums_count_maps(s, p->map_count, locations_symbolizer(locations));
     qsort(s->items, s->count, sizeof *s->items, compare);
     for (size_t i = 0; i < s->count; i++)
         locations_number(locations, s->items[i].pc);

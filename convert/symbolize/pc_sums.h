@@ -25,6 +25,10 @@ struct pc_sums {
 struct pc_sum *pc_sums_at(struct pc_sums *sums, uint64_t pc);
 void pc_sums_free(struct pc_sums *sums);
 
+/* Tells SYMBOLIZER how many samples are in each of its MAP_COUNT mappings (symbolizer_count). */
+void pc_sums_count_maps(const struct pc_sums *sums, size_t map_count,
+                        struct symbolizer *symbolizer);
+
 struct pc_profile {
     const char *file;      /* for messages */
     struct pbin_meta meta; /* its keys are set by pc_sums_write */

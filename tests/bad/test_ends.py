@@ -95,7 +95,8 @@ class Inputs(Case):
     def test_what_is_awaited(self):
         for name, what in (("prof2pbin", "a raw profile"), ("sthem2pbin", "a CSV export"), ("gmon2pbin", "a gmon.out"),
                            ("igprof2pbin", "a dump of IgProf"), ("perf2pbin", "a recording of perf"),
-                           ("gperf2pbin", "a CPU profile of gperftools"),
+                           ("gperf2pbin", "a CPU profile of gperftools"), ("tracerv2pbin", "a trace of TracerV"),
+                           ("memtrace2pbin", "a trace of memory accesses"),
                            ("pbin2gmon", "a pbin profile"), ("pbin-aggregate", "a pbin profile"),
                            ("pbin-dump", "a pbin profile"), ("pbin-annotate", "a pbin profile"),
                            ("pbin-callgraph", "a pbin profile")):
@@ -144,7 +145,7 @@ class Outputs(Case):
 
     def test_output_without_a_name(self):
         """As from an unset variable: reported before anything is read."""
-        for name in ("prof2pbin", "gmon2pbin", "igprof2pbin", "perf2pbin", "gperf2pbin", "pbin2gmon", "sthem2pbin", "pbin-aggregate", "pbin-annotate",
+        for name in ("prof2pbin", "gmon2pbin", "igprof2pbin", "perf2pbin", "gperf2pbin", "tracerv2pbin", "memtrace2pbin", "pbin2gmon", "sthem2pbin", "pbin-aggregate", "pbin-annotate",
                      "pbin-callgraph", "pbin-dump", "pbin-compare"):
             ended = tool.run([name, "-o", "", "/nowhere"])
             self.assertEqual(ended.status, 2, name)

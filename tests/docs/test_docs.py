@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 import rawprofile as raw  # noqa: E402
 import sources  # noqa: E402
 import tool  # noqa: E402
+import traces  # noqa: E402
 
 FLOORS = ("base", "formats", "record", "analyze", "convert", "plot")
 
@@ -269,6 +270,11 @@ class Workshop:
         self.text("run.vmmap", "401000 100000 firmware.elf\n")
         self.text("addresses", "0x1139\n1150\n")
         self.text("trace.csv", "time,pc\n0.1,0x1139\n")
+        with open(self.at("TRACEFILE0-C0"), "wb") as file:
+            file.write(traces.tracerv([(i, {i % 7: int(pcs[i % len(pcs)])}) for i in range(1, 100)]))
+        with open(self.at("memtrace.log"), "wb") as file:
+            file.write(traces.memtrace([(i % 2, i, 8, int(pcs[i % len(pcs)])) for i in range(100)]))
+        self.sh("xz -k TRACEFILE0-C0 memtrace.log")
         self.text("kallsyms", "ffffffff81000000 T _stext\n")
 
     def run(self, example):

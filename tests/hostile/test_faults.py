@@ -18,6 +18,7 @@ import unittest
 import pbin
 import rawprofile
 import tool
+import traces
 from fast_xxh3 import xxh3
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inject", "fail.c")
@@ -203,6 +204,15 @@ class EachTool(Case):
 
     def test_gperf2pbin(self):
         self.each(["gperf2pbin", "-n", "x", os.path.join(SAMPLES, "cpu.prof.xz")], ".pbin")
+
+    def test_traces(self):
+        trace, accesses = os.path.join(self.shared, "trace"), os.path.join(self.shared, "accesses")
+        with open(trace, "wb") as f:
+            f.write(traces.tracerv([(i, {i % 7: 0x401000 + i % 999}) for i in range(1, 5000)]))
+        with open(accesses, "wb") as f:
+            f.write(traces.memtrace([(i % 2, i, 8, 0x401000 + i % 999) for i in range(5000)]))
+        self.each(["tracerv2pbin", "-n", "x", trace], ".pbin")
+        self.each(["memtrace2pbin", "-n", "x", accesses], ".pbin")
 
     def test_sthem2pbin(self):
         for name, options in (("export.csv", []), ("lynsyn.csv", ["-e", BURN])):
