@@ -89,18 +89,40 @@ static char *undo(const char *name, const char *suffix, struct demangle_costs *c
     return text != NULL ? text : run(cplus_demangle_v3_callback, name, suffix, costs);
 }
 
-/* The library takes memory as it likes for a name of D, whose text can double with each second reference ("Q") to what was before,
- * and calls itself for each letter of some types. Names of the standard library have up to 20 references. */
+/* How far back the reference at AT of a name of D goes: in base 26, capital letters and a small one at the end; 0: none. */
+static size_t reference_of(const char *at)
+{
+    enum { BASE = 26, MOST = 1 << 16 };
+    size_t back = 0;
+    for (at++; *at >= 'A' && *at <= 'Z' && back < MOST; at++)
+        back = back * BASE + (size_t)(*at - 'A');
+    return *at >= 'a' && *at <= 'z' ? back * BASE + (size_t)(*at - 'a') : 0;
+}
+
+/* The number at AT, or MOST if it is larger. */
+static size_t identifier_length(const char *at, size_t most)
+{
+    unsigned long length = strtoul(at, NULL, 10);
+    return length < most ? length : most;
+}
+
+/* The library takes memory as it likes for a name of D, whose text can double with each second reference ("Q") to a type that was
+ * before, and calls itself for each letter of some types. References to identifiers, which begin with their lengths, only repeat
+ * these. Names of the standard library have up to 22 references to types, and repeat 220 letters. */
 static char *undo_d(const char *name, struct demangle_costs *costs)
 {
-    enum { MAX_LETTERS = 4096, MAX_REFERENCES = 32 };
+    enum { MAX_LETTERS = 4096, MAX_TYPES = 32 };
     const size_t length = strnlen(name, MAX_LETTERS);
-    size_t references = 0;
-    for (size_t i = 0; i < length; i++)
-        references += name[i] == 'Q';
-    if (length == MAX_LETTERS || references > MAX_REFERENCES || !has_budget(costs))
+    size_t types = 0, repeated = 0;
+    for (size_t i = 0; i < length && repeated <= MAX_LETTERS; i++) {
+        const size_t back = name[i] == 'Q' ? reference_of(name + i) : 0;
+        if (back > 0 && back <= i && name[i - back] >= '0' && name[i - back] <= '9')
+            repeated += identifier_length(name + i - back, MAX_LETTERS);
+        else
+            types += name[i] == 'Q';
+    }
+    if (length == MAX_LETTERS || types > MAX_TYPES || repeated > MAX_LETTERS || !has_budget(costs))
         return NULL;
-    costs->mangled += length;
     char *text = dlang_demangle(name, 0);
     costs->spent += text != NULL ? strlen(text) : 0;
     if (text != NULL && strlen(text) <= MAX_TEXT)
@@ -111,18 +133,22 @@ static char *undo_d(const char *name, struct demangle_costs *costs)
 
 char *demangle(const char *name, struct demangle_costs *costs)
 {
-    if (name[0] == '_' && name[1] == 'D')
-        return undo_d(name, costs);
-    if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
+    const bool is_d = name[0] == '_' && name[1] == 'D';
+    if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R' && !is_d) ||
         strnlen(name, MAX_NAME) == MAX_NAME || is_endless(name))
         return NULL;
     costs->mangled += strlen(name);
-    char *text = undo(name, "", costs);
+    char *text = is_d ? undo_d(name, costs) : undo(name, "", costs);
     const char *mark = strpbrk(name, ".@");
     if (text != NULL || mark == NULL)
         return text;
     char *stem = mem_strndup(name, (size_t)(mark - name));
-    text = undo(stem, mark, costs);
+    if (is_d) {
+        char *whole = undo_d(stem, costs);
+        text = whole != NULL ? mem_printf("%s%s", whole, mark) : NULL;
+        free(whole);
+    } else
+        text = undo(stem, mark, costs);
     free(stem);
     return text;
 }

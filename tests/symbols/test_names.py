@@ -123,9 +123,19 @@ class Aliases(Case):
         self.assertEqual([n[0] for n, _ in answers(TOOL, (), path, [symbols[n] for n in wanted])], wanted)
 
 
+VALUE = ("std.functional.memoize!(std.regex.regexImpl!(immutable(char)[]).regexImpl(const(immutable(char)[]), const(char)[]), 8)"
+         ".memoize(const(immutable(char)[]), const(char)[]).Value")
+PLACED = ("core.internal.lifetime.emplaceRef!(%s, %s, const(immutable(char)[]), const(char)[], std.regex.internal.ir.Regex!(char).Regex)"
+          ".emplaceRef(ref %s, ref const(immutable(char)[]), ref const(char)[], std.regex.internal.ir.Regex!(char).Regex).S" % ((VALUE,) * 3))
+MEMOIZE = "%s.__xtoHash(ref const(%s))" % (PLACED, PLACED)
+
+
 class Languages(Case):
     def test_demangled(self):
         """Names by the documents of each language; a name that is too costly to demangle, and Swift, stay as they are."""
+        many = ("_D4core8internal8lifetime__T10emplaceRefTS3std10functional__T7memoizeS_DQBe5regex__T9regexImplTAyaZQ"
+                "pFNfxAyaAxaZSQCtQBpQEi2ir__T5RegexTaZQjVii8ZQDfFxQBsQBsZ5ValueTQEsTxQClTQCmTQCmZQFwFKQFoKxQDhKQDiQDh"
+                "Z1S9__xtoHashFNbNeKxSQIlQIjQId__TQHxTQHoTQHsTxQFlTQFmTQFmZQIwFKQIoKxQGhKQGiQGhZQDaZm")  # of std.regex: 33 references, most to identifiers
         doubling = "_D1a1bFHiiHQeQg" + "HQgQi" * 15 + "HQgQiZv"
         names = {"_ZN3app3runEi": "app::run(int)",
                  "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE": "core::fmt::Write::write_fmt",
@@ -133,6 +143,8 @@ class Languages(Case):
                  "_Dmain": "D main",
                  "_D3app3runFiZi": "app.run(int)",
                  "_D1t__T1PTlZQf5twiceMFNaNbNiNfZl": "t.P!(long).P.twice()",
+                 "_D3app3runFiZi.part.0": "app.run(int).part.0",
+                 many: MEMOIZE,
                  "_Destroy": "_Destroy",
                  doubling: doubling,
                  "$s3app3runyS2iF": "$s3app3runyS2iF"}
