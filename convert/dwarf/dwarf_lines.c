@@ -61,7 +61,8 @@ static uint64_t read_format(struct dwarf_bytes *b, struct entry_format *format)
         format->form[i] = dwarf_uleb(b);
     }
     uint64_t count = dwarf_uleb(b);
-    return b->bad || format->count == 0 || count > MAX_FILES ? 0 : count;
+    b->bad |= count > MAX_FILES;
+    return b->bad || format->count == 0 ? 0 : count;
 }
 
 /* 16 bytes at B; NULL: missing, or all zero, as written by compilers without checksums. */

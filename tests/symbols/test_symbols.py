@@ -488,6 +488,40 @@ void odd(void) { for (volatile int i = 0; i < 6; i++) ; }
             self.assertEqual("odd@plt" in found, not strip)
 
 
+LINE_TABLE = """
+        .globl f
+        .type f, @function
+f:
+.Lf:    ret
+.Lend:  .size f, 1
+        .section .debug_abbrev,"",@progbits
+.Labbr: .byte 1, 0x11, 0, 0x11, 1, 0x12, 7, 0x10, 0x17, 0, 0, 0
+        .section .debug_info,"",@progbits
+        .long .Lcu - . - 4
+        .short 4
+        .long .Labbr
+        .byte 8, 1
+        .quad .Lf, .Lend - .Lf
+        .long .Lline
+.Lcu:   .section .debug_line,"",@progbits
+.Lline: .long .Lall - . - 4
+        .short 5
+        .byte 8, 0
+        .long .Lrun - . - 4
+        .byte 1, 1, 1, -5, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1
+        .byte 1, 1, 8, 1
+        .string "/"
+        .byte 2, 1, 8, 2, 11
+        .uleb128 %s
+        .string "x.c"
+        .byte 0
+.Lrun:  .byte 0, 9, 2
+        .quad .Lf
+        .byte 4, 0, 0x14, 2, 1, 0, 1, 1
+.Lall:
+"""
+
+
 class Hostile(Case):
     def resolve(self, path, timeout="5"):
         """Output lines and warnings for a file that may be anything; the map is that of the whole file."""
@@ -568,6 +602,18 @@ class Hostile(Case):
         self.assertEqual(pid.wait(), 0)
         self.assertFalse(os.path.exists("/proc/%d" % worker), "no zombie, no orphan")
         return oracle.parse(out), err
+
+    def test_count_of_files(self):
+        """A line table that claims 2^60 source files is damaged, not one without names."""
+        source, path = os.path.join(self.dir, "files.s"), os.path.join(self.dir, "files.so")
+        for count, warning in ("1", ""), ("1 << 60", "damaged debug information"):
+            with open(source, "w") as f:
+                f.write(LINE_TABLE % count)
+            sh("gcc", "-shared", "-o", path, source)
+            (maps, bias), at = Elf(path).maps(), [s[0] for s in Elf(path).symbols if s[2] == "f"][0]
+            out, err = run_driver(DRIVER, maps, [at + bias])
+            self.assertIn(warning, err) if warning else self.assertEqual(err, "")
+            self.assertEqual("x.c" in str(out), not warning)
 
     def test_killed_and_stopped(self):
         for number, say in ((signal.SIGKILL, "died"), (signal.SIGSTOP, "did not answer within 1 s")):
