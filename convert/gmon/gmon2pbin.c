@@ -20,16 +20,18 @@ struct options {
     const char *name;
     const char **inputs;
     size_t input_count, input_capacity;
-    uint64_t rate; /* [Hz], 0: as the files say */
+    uint64_t rate;  /* [Hz], 0: as the files say */
+    double seconds; /* of all samples, 0: not given */
 };
 
-enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS, KEY_DIALECT };
+enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS, KEY_DIALECT, KEY_TOTAL_TIME };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
     {"elf", 'e', "FILE", EVERYDAY,
      "The program that wrote it (default: by the name gmon.PROGRAM.PID.out or gmon-UUID.out)", 1},
     {"rate", 'r', "HZ", EVERYDAY, "Samples per second (default: as recorded)", 1},
+    {"total-time", KEY_TOTAL_TIME, "S", 0, "CPU time of all samples, in place of their rate", 1},
     {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1},
     {0, 0, NULL, 0, "Reading:", 2},
     {"dialect", KEY_DIALECT, "DIALECT", 0, "gnu, bsd or bsd-old (default: detected)", 2},
@@ -87,12 +89,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'b':
         o->gmon.order = (char)key;
         return 0;
+    case KEY_TOTAL_TIME:
+        o->seconds = tool_number(state, "--total-time", argument, 1e-6, 1e9);
+        return 0;
     case KEY_BIAS:
         parse_bias(o, argument, state);
         return 0;
     case ARGP_KEY_ARG:
         mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
         o->inputs[o->input_count++] = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->rate != 0 && o->seconds != 0)
+            argp_error(state, "-r and --total-time exclude each other");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -155,7 +164,9 @@ static int add_gmon(struct conversion *c, const struct gmon *gmon, struct error 
     if (program == NULL)
         return -1;
     describe(c, gmon, gmon_program_name(program));
-    int result = gmon_sums_add(c->sums, gmon, program, (uint32_t)c->options->rate, reporter, err);
+    /* with a total time, any rate will do */
+    uint32_t rate = c->options->seconds != 0 ? 1 : (uint32_t)c->options->rate;
+    int result = gmon_sums_add(c->sums, gmon, program, rate, reporter, err);
     gmon_program_delete(program);
     return result;
 }
@@ -195,13 +206,18 @@ static const char *name_of(const struct options *o)
 static int write_sums(struct conversion *c, struct error *err)
 {
     const struct options *o = c->options;
+    const uint64_t samples = gmon_sums_samples(c->sums);
+    if (o->seconds != 0) {
+        gmon_sums_set_time(c->sums, exact_of_double(o->seconds * 1e9, TIME_SHIFT));
+        c->rate = (uint64_t)((double)samples / o->seconds);
+    }
     const struct pbin_meta meta = {
         .name = (char *)name_of(o),
         .target = c->target[0] != '\0' ? c->target : NULL,
         .dialect = c->dialect[0] != '\0' ? c->dialect : (char *)"gmon",
         .tool = (char *)"gmon2pbin " PBIN_TOOLS_VERSION,
         .keys = (char *)GMON_KEYS,
-        .samples = gmon_sums_samples(c->sums),
+        .samples = samples,
         .wall_ns = gmon_sums_time(c->sums), /* the time that it covers: profil(2) counts CPU time */
         .frequency = c->rate * 1000,
     };

@@ -278,6 +278,20 @@ uint64_t gmon_sums_time(const struct gmon_sums *s)
     return ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
 }
 
+void gmon_sums_set_time(struct gmon_sums *s, exact time)
+{
+    const exact all = (exact)s->samples << SAMPLES_SHIFT;
+    exact samples = 0, given = 0;
+    for (size_t i = 0; i < s->row_count && all > 0; i++) {
+        samples += s->rows[i].samples;
+        exact until = samples == all
+                          ? time
+                          : (exact)((long double)time * ((long double)samples / (long double)all));
+        s->rows[i].time = until - given;
+        given = until;
+    }
+}
+
 static int compare_rows(const void *left, const void *right, void *opaque)
 {
     const struct row_sum *a = left, *b = right;

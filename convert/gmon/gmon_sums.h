@@ -22,6 +22,9 @@ void gmon_sums_delete(struct gmon_sums *sums);
 int gmon_sums_add(struct gmon_sums *sums, const struct gmon *gmon, struct gmon_program *program,
                   uint32_t rate, struct reporter *reporter, struct error *err);
 
+/* Divides TIME [2^-32 ns] among the rows by their samples, in place of the times by rates; no effect without samples. */
+void gmon_sums_set_time(struct gmon_sums *sums, exact time);
+
 /* Writes everything as one run called META->name to WRITER. META's samples must have been set from
  * gmon_sums_samples. Returns 0 or -1 (error in the output's struct error). */
 int gmon_sums_write(const struct gmon_sums *sums, const struct pbin_meta *meta,

@@ -257,6 +257,17 @@ class Layouts(Case):
         _, times, _ = self.samples("-r", "1000", "-e", self.elf(), file)
         self.same(times, {k: v / 1000 for k, v in self.expected(p.histograms).items()})
 
+    def test_total_time(self):
+        """It is divided by samples, whatever the rate; nothing of it is lost."""
+        for rate in (0, 100):
+            p = self.profile(rate=rate)
+            file = self.file("gmon.out", gmonfile.bsd(p))
+            expected = self.expected(p.histograms)
+            _, times, _ = self.samples("--total-time", "7.7", "-e", self.elf(), file)
+            self.same(times, {k: v * 7.7 / sum(expected.values()) for k, v in expected.items()})
+            self.assertAlmostEqual(sum(times.values()), 7.7, delta=1e-9)
+        self.assertEqual(tool.run(["gmon2pbin", "-r", "1", "--total-time", "2", file]).status, 2)
+
     def test_stdin_and_bzip2(self):
         import bz2
         p = self.profile()
