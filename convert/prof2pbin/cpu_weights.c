@@ -544,7 +544,8 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
  *
  *   a process that ended, of 10 ms or more: the kernel counts what a thread used up to the last tick or switch before its end, so
  *                         that a tick of each thread may be missing, or all of a short one. If its threads have more than that
- *                         together, all are reduced in proportion; if they have less than was counted, they get
+ *                         together, all are reduced in proportion; if they have more, but not as much, the count is not
+ *                         used; if they have less, they get
  *                         equal parts of the rest as unsampled, but for the first thread of the program if there are others: it
  *                         exists until the program is waited for, so that what the kernel counted for it is known
  *   other processes:      the same with the rest of the run, but nothing is reduced if there are several, because the
@@ -722,22 +723,34 @@ static uint64_t tick_of(const struct raw_facts *facts)
 static void count_processes(const struct cpu_weights *w, const struct raw_extension *ext,
                             const uint32_t *number, struct process *all)
 {
-    struct process *others = &all[ext->image_count];
     uint64_t tick_ns = tick_of(&ext->facts);
     for (size_t i = 0; i < w->count; i++) {
         const struct weighed_thread *t = &w->threads[i];
-        struct process *p = kernel_process(t, number, all, others);
+        struct process *p = kernel_process(t, number, all, &all[ext->image_count]);
         bool lacks = may_lack(t, ext);
         p->counted_ns += t->total_ns;
         p->late_ns += t->total_ns < tick_ns ? t->total_ns : tick_ns;
         p->left += t->records > 0 && lacks;
         p->exact += t->records > 0 && !lacks;
     }
-    for (size_t i = 0; i <= ext->image_count; i++) {
+}
+
+/* A process of which the kernel's count may lack what was counted has it in common with those of which there is none. */
+static void settle_late(struct process *all, size_t count)
+{
+    struct process *others = &all[count];
+    for (size_t i = 0; i < count; i++) {
         struct process *p = &all[i];
-        if (p->kernel_ns != UNKNOWN && p->counted_ns > p->kernel_ns)
-            p->kernel_ns = p->counted_ns - p->kernel_ns <= p->late_ns ? p->counted_ns
-                                                                      : p->kernel_ns + p->late_ns;
+        if (p->kernel_ns == UNKNOWN || p->counted_ns <= p->kernel_ns)
+            continue;
+        if (p->counted_ns - p->kernel_ns > p->late_ns) {
+            p->kernel_ns += p->late_ns;
+            continue;
+        }
+        p->kernel_ns = UNKNOWN;
+        others->counted_ns += p->counted_ns;
+        others->left += p->left;
+        others->exact += p->exact;
     }
 }
 
@@ -751,6 +764,7 @@ static int apply_kernel_times(struct cpu_weights *w, const struct tracker *track
     if (w->nominal)
         assign_records(tracker, number, all);
     count_processes(w, tracker->ext, number, all);
+    settle_late(all, count);
     uint64_t rest_ns = rest_of_run(tracker, w->nominal, all, others);
     bool are_known = others->left + others->exact == 0;
     others->kernel_ns = rest_ns;

@@ -170,12 +170,15 @@ def kernel_times(threads, ext, nominal):
         records = [user + system for p, user, system in ext.cpus if p == pid]
         if len(records) == len(processes):
             recorded.update((p, r) for p, r in zip(processes, records) if r >= LEAST_KNOWN)
-    for process in recorded:
+    for process in list(recorded):
         its = [t for t in threads if t.image and process_of(t.image, ext) == process]
         counted = sum(t.total + t.orphan for t in its)
         if recorded[process] < counted:  # a tick of each thread may not have been counted
             late = sum(min(TICK, t.total + t.orphan) for t in its)
-            recorded[process] = min(counted, recorded[process] + late)
+            if recorded[process] + late >= counted:
+                del recorded[process]
+                continue
+            recorded[process] += late
         kernel = recorded[process]
         if kernel < counted:
             reduce(its, kernel)
