@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/aggregate_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@
 
 /* What idle power cannot be distinguished from if no time is idle. */
 #define EVERY_ROW "every row"
+/* Profiles of old do not say how often rows are entered: as if they stayed for ten samples. */
+#define UNKNOWN_ENTRIES 0.1
 
 uint32_t *aggregate_positions(const struct aggregate *a)
 {
@@ -134,20 +137,36 @@ static void put_rows(struct aggregate *a, const struct fit_power *powers, const 
     free(has_column);
 }
 
+/* How often rows of columns were entered, by their samples. */
+static double *entries_of(const struct aggregate *a, const uint32_t *position)
+{
+    double *entered = mem_zalloc(a->fit->columns, sizeof *entered);
+    for (size_t c = FIT_ROW; c < a->fit->columns; c++) {
+        const struct pbin_sums *sums = &a->rows.rows[position[a->fit->row[c]]].sums;
+        double samples = exact_approximate(sums->samples, 64);
+        entered[c] = samples > 0 && sums->entries != UINT64_MAX
+                         ? fmin(1, (double)sums->entries / samples)
+                         : UNKNOWN_ENTRIES;
+    }
+    return entered;
+}
+
 int aggregate_fit(struct aggregate *a, struct error *err)
 {
     struct fit_power *powers = mem_zalloc(a->fit->columns, sizeof *powers);
-    int result = fit_powers(a->fit, powers, err);
+    uint32_t *position = aggregate_positions(a);
+    double *entered = entries_of(a, position);
+    int result = fit_powers(a->fit, entered, powers, err);
     if (result == 0) {
-        uint32_t *position = aggregate_positions(a);
         a->fitted = mem_alloc((a->rows.count + 1) * sizeof *a->fitted);
         for (size_t r = 0; r < a->rows.count; r++)
             a->fitted[r] = (struct fitted){NAN, NULL};
         put_rows(a, powers, position, take_energies(a));
-        free(position);
         if (a->rows.overflow)
             result = aggregate_too_large(NULL, err);
     }
+    free(position);
+    free(entered);
     free(powers);
     return result;
 }

@@ -25,11 +25,14 @@
 #define FIXED_ERROR 0.5
 /* Powers are computed again with more correction, which is this part of the correction: where that has no solution, CPU times
  * are mostly chance, as functions are much shorter than the time between samples. The standard error that is left, as part
- * of the change that it makes; the variance of the time of an interval that ends in another row than it begins in, as part of
- * its square. Both from simulations (tests/bench/truth.py). */
+ * of the change that it makes, from simulations (tests/bench/truth.py). */
 #define MORE_CORRECTION  1.0
 #define CORRECTION_ERROR 0.2
-#define SWITCH_VARIANCE  (1.0 / 8)
+/* The variance of the time of an interval that ends in another row than it begins in, as part of its square: if rows stay for
+ * many intervals, the change is anywhere in it; if each sample is in another row, chance gives a row half of two intervals at
+ * a time, which have an exponential distribution. */
+#define LONG_STAY_VARIANCE  (1.0 / 12)
+#define SHORT_STAY_VARIANCE (3.0 / 8)
 
 /* The variance of an energy is at least this part of the sum of those of time and power, and at most so many times that of
  * the jackknife for its degrees of freedom. */
@@ -539,20 +542,6 @@ static bool join_next(struct problem *p)
 
 /* ---- intervals ---- */
 
-/* The variance of the CPU time of COLUMN that was taken from or given to column C, or to waiting if that is 0, as part of the
- * whole. What no row got was that of waiting. */
-static double moved_part(const struct problem *p, size_t column, size_t c)
-{
-    const double *products = p->s[UNCORRECTED] + column * p->columns;
-    double all = 0;
-    for (size_t o = 1; o < p->columns; o++)
-        all += o != column ? fmax(0, -products[o]) : 0;
-    double waits = p->waits ? fmax(0, products[column] - all) : 0;
-    if (c == column || !(all + waits > 0))
-        return 0;
-    return (c == 0 ? waits : fmax(0, -products[c])) / (all + waits);
-}
-
 /* The sum of products of two columns [ns]. */
 static double product_of(const struct problem *p, size_t a, size_t b)
 {
@@ -560,6 +549,31 @@ static double product_of(const struct problem *p, size_t a, size_t b)
     for (size_t g = 0; g < FIT_GROUPS; g++)
         sum += p->s[g][a * p->columns + b];
     return sum;
+}
+
+/* How much of the error of the CPU time of COLUMN is that of column C, or of waiting if that is 0. Rows that take it from each
+ * other are in the same windows. If there is waiting, what the correction took away says more; what no row got was that of
+ * waiting then. */
+static double moved_weight(const struct problem *p, size_t column, size_t c)
+{
+    if (c == column)
+        return 0;
+    if (!p->waits)
+        return c > 0 ? fmax(0, product_of(p, column, c)) : 0;
+    const double *products = p->s[UNCORRECTED] + column * p->columns;
+    double all = 0;
+    for (size_t o = 1; o < p->columns; o++)
+        all += o != column ? fmax(0, -products[o]) : 0;
+    return c > 0 ? fmax(0, -products[c]) : fmax(0, products[column] - all);
+}
+
+/* The same as part of the whole. */
+static double moved_part(const struct problem *p, size_t column, size_t c)
+{
+    double all = 0;
+    for (size_t o = 0; o < p->columns; o++)
+        all += moved_weight(p, column, o);
+    return all > 0 ? moved_weight(p, column, c) / all : 0;
 }
 
 /* The mean CPU time of column C in windows while column A runs, or while a processor waits if that is 0, by their time. */
@@ -618,7 +632,14 @@ static double find_interval(const struct problem *p, size_t column, double ns, d
 
 /* ---- results ---- */
 
-static void report(const struct problem *p, const struct fit *fit, struct fit_power *powers)
+/* See above; ENTERED: how often a sample of the row follows one of another row. */
+static double switch_variance(double entered)
+{
+    return LONG_STAY_VARIANCE + (SHORT_STAY_VARIANCE - LONG_STAY_VARIANCE) * entered;
+}
+
+static void report(const struct problem *p, const struct fit *fit, const double *entered,
+                   struct fit_power *powers)
 {
     for (size_t c = 0; c < fit->columns; c++) {
         struct fit_power *to = &powers[c];
@@ -632,7 +653,8 @@ static void report(const struct problem *p, const struct fit *fit, struct fit_po
         to->rare = c == FIT_REST || column >= p->own;
         double per_ns = u == FIT_NONE ? p->fixed[column] : p->power[u] * p->scale[u];
         double switched =
-            c == FIT_TIME ? 0 : exact_approximate(fit->switched[c], 0) * SWITCH_VARIANCE;
+            c == FIT_TIME ? 0
+                          : exact_approximate(fit->switched[c], 0) * switch_variance(entered[c]);
         to->watt = per_ns * 1e9;
         to->energy = per_ns * ns;
         if (to->like == FIT_NONE && !to->rare)
@@ -686,7 +708,8 @@ static int too_few_windows(const struct fit *fit, struct error *err)
                      fit->updates, windows, FIT_LEAST_WINDOWS);
 }
 
-int fit_powers(const struct fit *fit, struct fit_power *powers, struct error *err)
+int fit_powers(const struct fit *fit, const double *entered, struct fit_power *powers,
+               struct error *err)
 {
     struct problem p;
     if (fit->switched[FIT_TIME] < FIT_LEAST_WINDOWS)
@@ -698,7 +721,7 @@ int fit_powers(const struct fit *fit, struct fit_power *powers, struct error *er
     p.lapack = lapack;
     bool solved = p.time > 0 && solve(&p);
     if (solved)
-        report(&p, fit, powers);
+        report(&p, fit, entered, powers);
     end(&p);
     lapack_close(lapack);
     return solved ? 0

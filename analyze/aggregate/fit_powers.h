@@ -19,9 +19,11 @@ struct fit_power {
     bool rare;       /* shares its power with other rows */
 };
 
-/* Sets POWERS [fit->columns]. The power of FIT_TIME is drawn whether or not threads run; it is 0, and LIKE is set, if
+/* Sets POWERS [fit->columns]. ENTERED, of the same columns: the part of the row's samples that follow one of another row.
+ * The power of FIT_TIME is drawn whether or not threads run; it is 0, and LIKE is set, if
  * it cannot be distinguished from the power of a row. Returns 0, or -1 with ERR filled if the sums do not determine
  * the powers. */
-int fit_powers(const struct fit *fit, struct fit_power *powers, struct error *err);
+int fit_powers(const struct fit *fit, const double *entered, struct fit_power *powers,
+               struct error *err);
 
 #endif
