@@ -167,7 +167,7 @@ $(UNIT) $(DRIVER): %: %.o $(FLOORS:%=$(BUILD)/lib%.a)
 
 # Fuzz targets, with the code that they read files with (FUZZ=fuzz or coverage, and clang).
 FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
-FUZZED  := $(filter base/% formats/% analyze/% plot/% convert/dwarf/% convert/symbolize/% convert/gmon/% convert/igprof/% convert/prof2pbin/jit_names.c,\
+FUZZED  := $(filter base/% formats/% analyze/% plot/% convert/dwarf/% convert/symbolize/% convert/gmon/% convert/igprof/% convert/perf2pbin/% convert/prof2pbin/jit_names.c,\
            $(LIB_FILES))
 FUZZED_TOOLS := $(filter analyze/% plot/% %/pbin2gmon,$(TOOLS))
 $(BUILD)/libfuzzed.a: $(FUZZED:%.c=$(BUILD)/%.o) $(BUILD)/plot/page_files.o

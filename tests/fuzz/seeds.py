@@ -19,7 +19,7 @@ import tempfile
 import zlib
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-for name in ("lib", "gmon", "igprof", "sthem", "fuzz"):
+for name in ("lib", "gmon", "gperf", "igprof", "perf", "sthem", "fuzz"):
     sys.path.append(os.path.join(TESTS, name))
 
 import elf  # noqa: E402
@@ -28,8 +28,11 @@ import gmonfile  # noqa: E402
 import pbin  # noqa: E402
 import profiles  # noqa: E402
 import rawprofile as raw  # noqa: E402
+import test_gperf2pbin as gperf  # noqa: E402
 import test_igprof2pbin as igprof  # noqa: E402
+import test_perf2pbin as perf  # noqa: E402
 import test_mutations  # noqa: E402
+import traces  # noqa: E402
 from fast_xxh3 import xxh3  # noqa: E402
 
 PROGRAM = """
@@ -300,6 +303,52 @@ def igprof_seeds():
     yield "ticks", b"P=(HEX ID=7 N=(app) T=-1)\n"
 
 
+def perf_seeds():
+    kinds = (perf.PLAIN, perf.PLAIN | perf.ADDR | perf.ID | perf.CPU, perf.PLAIN | perf.IDENTIFIER | perf.STREAM | perf.READ,
+             perf.PLAIN | perf.CHAIN | perf.READ | perf.ID)
+    for order in "<>":
+        for pipe in (False, True):
+            for kind in kinds:
+                yield f"kind{kind}{order}{pipe}", perf.simple(order=order, pipe=pipe, kind=kind, read_format=7).finish()
+    events = ((1, perf.DUMMY, 1, False), (0, 0, 4000, True), (3, 0x10000, 1, False))
+    for kind in (perf.PLAIN | perf.IDENTIFIER, perf.PLAIN | perf.ID | perf.READ | perf.CHAIN):
+        yield f"events{kind}", perf.simple(events=events, kind=kind, read_format=15).finish()
+    r = perf.Recording(kind=perf.PLAIN | perf.CHAIN)
+    r.mapping(1, 0, 0x10000, 0x10000, "/nowhere/one", build_id=bytes(range(20)))
+    r.mapping(1, 0, 0x18000, 0x1000, "//anon", old=True)
+    for i, path in enumerate(("[heap]", "[stack]", "[vdso]", "[vsyscall]", "/memfd:x (deleted)", "/dev/zero", "")):
+        r.mapping(1, i, 0x20000 + i * 0x1000, 0x2000, path)
+    r.sample(1, 1, 5, 0xffffffff81000010, mode=perf.KERNEL, chain=((1 << 64) - 128, 0xffffffff81000010, (1 << 64) - 512, 0x10020))
+    r.record(71, r.pack("QQ", 16, 0))
+    r.records.append(bytes(16))
+    r.record(66, r.pack("II", 5, 0))
+    r.records.append(bytes(8))
+    r.record(67, r.pack("I20sB3x", 1, bytes(range(20)), 20) + r.text("/nowhere/one"))
+    r.record(80, r.pack("QI", 3, 8) + b"machine\0")
+    r.record(80, r.pack("QIIII", 12, 1, 16, 0, 0) + bytes(12) + r.pack("II", 1, 8) + b"cycles\0\0" + r.pack("Q", 100))
+    r.record(13, r.pack("Q", 3) + r.tail(1, 1, 9))
+    r.record(81, bytes(8))
+    yield "odd records", r.finish()
+
+
+def trace_seeds():
+    for word in "QI":
+        for order in "<>":
+            yield f"gperf{word}{order}", gperf.write([(1, [0x401000, 5, 6]), (2, [0x401001])], word, order)
+    yield "bad stack", gperf.write([(0, [5])])
+    yield "bad map", gperf.write([(1, [5])], maps="nonsense\n")
+    for i, line in enumerate(("", "7-6", "5-6 r", "5-6 rwxp", "5-6 rwxp 0", "1" * 70000)):
+        yield f"map{i}", gperf.write([(1, [5])], maps=line + "\n")
+    yield "tracerv", traces.tracerv([(1, {0: 0x10000}), (2, {5: 0xff80001000}), (2, {1: 5}), (3, {}), (4, {6: 7})])
+    yield "late cycle", traces.tracerv([(1 << 56, {0: 1})])
+    yield "later cycle", traces.tracerv([(1, {0: 1}), (1 << 56, {0: 1})])
+    yield "text", b"Cycle: 0001 I0: 0002\n"
+    yield "line", b"x" * 5000
+    yield "memtrace", traces.memtrace([(0, 1, 8, 0x10000), (1, 1, 4, 0x10008)])
+    yield "large access", traces.memtrace([(1, 1, 1 << 21, 1)])
+    yield "short", b"hello"
+
+
 def jitdump(order):
     def record(kind, payload):
         return struct.pack(order + "IIQ", kind, 16 + len(payload), 1) + payload
@@ -367,7 +416,7 @@ def sample_of_burn():
     return w.finish()
 
 
-SEEDS = {"tools": tool_seeds, "raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "igprof": igprof_seeds, "sthem": sthem_seeds, "elf": elf_seeds, "dwarf": dwarf_seeds,
+SEEDS = {"tools": tool_seeds, "raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "igprof": igprof_seeds, "perf": perf_seeds, "sthem": sthem_seeds, "traces": trace_seeds, "elf": elf_seeds, "dwarf": dwarf_seeds,
          "answers": answer_seeds, "names": name_seeds, "packed": packed_seeds}
 
 
