@@ -1,0 +1,253 @@
+/* What new threads do first is sampled at the same rate as everything else: perf_sets.c with a simulated kernel.
+ *
+ * One CPU. A creator starts threads that run alone, one after the other. An event has a period, which children inherit from
+ * its beginning. Its samples are read some time later, as from a ring; the thread runs on meanwhile.
+ * SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+
+#include "tests/unit/check.h"
+
+#include "base/memory.h"
+#include "record/clock.h"
+#include "record/engines/perf_sets.h"
+
+enum { EVENTS = 64, BINS = 5, FIRST_FD = 1000, CREATOR = 1 };
+
+struct event {
+    bool open;
+    uint32_t tid;
+    uint64_t period;
+    double left; /* until its next sample, of its own thread [ns] */
+    double
+        inherited; /* the same of the thread that runs, which has inherited it; below 0: it has not */
+    double period_inherited;
+};
+
+/* The kernel; the code under test has no context to pass. */
+static struct simulated {
+    double now;
+    uint32_t running;
+    uint64_t random;
+    struct event events[EVENTS];
+} kernel;
+
+static uint64_t sim_now(void)
+{
+    return (uint64_t)kernel.now;
+}
+
+static struct event *event_of(int fd)
+{
+    return &kernel.events[fd - FIRST_FD];
+}
+
+static int sim_open(uint32_t tid, uint64_t period)
+{
+    int i = 0;
+    while (i < EVENTS && kernel.events[i].open)
+        i++;
+    if (i == EVENTS)
+        return -1;
+    kernel.events[i] = (struct event){true, tid, period, (double)period, -1, 0};
+    return FIRST_FD + i;
+}
+
+static void sim_close(int fd)
+{
+    event_of(fd)->open = false;
+}
+
+static int sim_ioctl(int fd)
+{
+    return event_of(fd)->open ? 0 : -1;
+}
+
+static void sim_set_period(int fd, uint64_t period)
+{
+    event_of(fd)->period = period;
+    event_of(fd)->left = (double)period;
+}
+
+/* An event counts while its own thread runs. */
+static ssize_t sim_read(int fd, uint64_t *value)
+{
+    kernel.now += event_of(fd)->tid == kernel.running;
+    *value = event_of(fd)->tid == kernel.running ? (uint64_t)kernel.now : 0;
+    return sizeof *value;
+}
+
+#define clock_now sim_now
+#define perf_open_sampler(setup, tid, cpu, on_exec, period)                                        \
+    ((void)(setup), (void)(cpu), (void)(on_exec), sim_open((uint32_t)(tid), period))
+#define perf_open_mark(tid)                sim_open((uint32_t)(tid), UINT64_MAX / 4)
+#define perf_set_period(setup, fd, period) ((void)(setup), sim_set_period(fd, period))
+#define process_thread_runs(pid, tid)      ((uint32_t)(tid) == kernel.running)
+#define ioctl(fd, request, argument)       ((void)(request), sim_ioctl(fd))
+#define close                              sim_close
+#define read(fd, value, size)              sim_read(fd, value)
+/* renamed, because the libraries have the true ones */
+#define perf_sets_init     sim_sets_init
+#define perf_sets_free     sim_sets_free
+#define perf_sets_rate     sim_sets_rate
+#define perf_sets_turn     sim_sets_turn
+#define perf_sets_adopt    sim_sets_adopt
+#define perf_sets_share    sim_sets_share
+#define perf_sets_part     sim_sets_part
+#define perf_set_open      sim_set_open
+#define perf_set_leave     sim_set_leave
+#define perf_set_open_late sim_set_open_late
+#define perf_set_inherit   sim_set_inherit
+#define perf_set_sampled   sim_set_sampled
+void sim_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
+                   double frequency, bool random, bool prompt);
+void sim_sets_free(struct perf_sets *sets);
+void sim_sets_rate(struct perf_sets *sets, double mean, double exact);
+void sim_sets_turn(struct perf_sets *sets, bool on);
+void sim_sets_adopt(struct perf_sets *sets);
+bool sim_sets_share(const struct perf_sets *sets);
+void sim_sets_part(struct perf_sets *sets, uint64_t born);
+int sim_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_exec);
+void sim_set_leave(struct perf_sets *sets, struct perf_thread *thread);
+void sim_set_open_late(struct perf_sets *sets, struct perf_thread *thread);
+void sim_set_inherit(struct perf_sets *sets, struct perf_thread *child,
+                     const struct perf_thread *parent, uint64_t time);
+bool sim_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu, uint64_t time);
+#include "record/engines/perf_sets.c" /* NOLINT(bugprone-suspicious-include): with another kernel */
+
+static double uniform_now(void)
+{
+    kernel.random = kernel.random * UINT64_C(6364136223846793005) + 1442695040888963407U;
+    return ((double)(kernel.random >> 11) + 0.5) * 0x1p-53;
+}
+
+/* The time until the next sample of the running thread, if that is before LIMIT; *LEFT becomes its counter. */
+static double next_sample(double limit, double **left, double *period)
+{
+    for (int i = 0; i < EVENTS; i++) {
+        struct event *e = &kernel.events[i];
+        double *own = e->tid == kernel.running ? &e->left : &e->inherited;
+        if (!e->open || *own < 0 || *own > limit)
+            continue;
+        limit = *own;
+        *left = own;
+        *period = own == &e->left ? (double)e->period : e->period_inherited;
+    }
+    return limit;
+}
+
+static void pass(double ns)
+{
+    kernel.now += ns;
+    for (int i = 0; i < EVENTS; i++) {
+        struct event *e = &kernel.events[i];
+        if (e->open && e->tid == kernel.running)
+            e->left -= ns;
+        else if (e->open && e->inherited >= 0)
+            e->inherited -= ns;
+    }
+}
+
+/* THREAD runs for LIFE; samples are read after DELAY. Counts those that count in BINS that end at times ENDS. */
+static void run_thread(struct perf_sets *sets, struct perf_thread *thread, double life,
+                       double delay, const double *ends, uint64_t *counts)
+{
+    double begin = kernel.now, end = begin + life, read_at = INFINITY;
+    uint64_t pending[256];
+    size_t count = 0;
+    while (kernel.now < end) {
+        double until = fmin(end, read_at), *left = NULL, period = 0;
+        double wait = next_sample(fmax(until - kernel.now, 0), &left, &period);
+        pass(wait);
+        if (left != NULL) {
+            *left = period;
+            if (count < 256)
+                pending[count++] = (uint64_t)kernel.now;
+            read_at = fmin(read_at, kernel.now + delay * (0.5 + uniform_now()));
+            continue;
+        }
+        if (kernel.now < read_at)
+            break;
+        for (size_t i = 0; i < count; i++) {
+            bool counted = perf_set_sampled(sets, thread, 0, pending[i]);
+            size_t bin = 0;
+            while (bin < BINS && (double)pending[i] - begin > ends[bin])
+                bin++;
+            counts[bin] += counted;
+        }
+        count = 0;
+        read_at = INFINITY;
+        perf_sets_adopt(sets);
+    }
+}
+
+/* A new thread has the events of the creator, with their periods. */
+static void inherit_events(void)
+{
+    for (int i = 0; i < EVENTS; i++) {
+        struct event *e = &kernel.events[i];
+        e->period_inherited = (double)e->period;
+        e->inherited = e->open && e->tid == CREATOR ? (double)e->period : -1;
+    }
+}
+
+/* The rates in the bins, of HERTZ, over many threads. By chance alone, they differ from 1 by 0.005 to 0.015. */
+static void measure(double hertz, size_t threads, double *rates)
+{
+    const double mean = 1e9 / hertz, life = 8 * mean;
+    const double ends[BINS + 1] = {0.25 * mean, 0.5 * mean, mean, 2 * mean, 4 * mean, life};
+    uint64_t counts[BINS + 1] = {0}, none[BINS + 1] = {0};
+    int cpu = 0, output = 0;
+    struct perf_setup setup = {.cpus = &cpu, .cpu_count = 1, .kernel = true, .per_ns = 1};
+    struct perf_sets sets;
+    struct perf_thread creator = {.pid = CREATOR, .tid = CREATOR};
+    kernel = (struct simulated){.now = 1e9, .running = CREATOR, .random = 1};
+    perf_sets_init(&sets, &setup, &output, hertz, true, true);
+    sets.state = 12345;
+    perf_set_open(&sets, &creator, false);
+    for (size_t i = 0; i < threads; i++) {
+        struct perf_thread child = {.pid = CREATOR, .tid = (uint32_t)(2 + i)};
+        run_thread(&sets, &creator, (0.5 + uniform_now()) * 0.1 * mean, 20000, ends, none);
+        child.born = (uint64_t)kernel.now;
+        kernel.running = child.tid;
+        inherit_events();
+        perf_set_inherit(&sets, &child, &creator, child.born);
+        run_thread(&sets, &child, life, 20000, ends, counts);
+        perf_set_leave(&sets, &child);
+        kernel.running = CREATOR;
+        for (int e = 0; e < EVENTS; e++)
+            kernel.events[e].inherited = -1;
+        kernel.now += 1e5;
+    }
+    perf_sets_free(&sets);
+    for (int i = 0; i <= BINS; i++) {
+        double width = (ends[i] - (i > 0 ? ends[i - 1] : 0)) / mean * (double)threads;
+        rates[i] = (double)counts[i] / width;
+    }
+}
+
+static void check_rates(struct check *check, double hertz, size_t threads)
+{
+    double rates[BINS + 1];
+    measure(hertz, threads, rates);
+    for (int i = 0; i <= BINS; i++) {
+        if (fabs(rates[i] - 1) > 0.1)
+            CHECK_FAIL("at %g Hz, part %d of the life of threads has %.3f of its samples", hertz, i,
+                       rates[i]);
+    }
+}
+
+static void batches(struct check *check)
+{
+    check_rates(check, 1000, 20000);
+}
+
+static void single(struct check *check)
+{
+    check_rates(check, 100, 20000);
+}
+
+CHECK_MAIN({"batches", batches}, {"single", single})
