@@ -144,6 +144,12 @@ static int report_death(struct dwarf_worker *w, struct error *err)
     return error_set(err, w->path, NO_OFFSET, "DWARF worker died");
 }
 
+void dwarf_worker_end(const struct dwarf_worker *w)
+{
+    if (w != NULL && w->pid > 0)
+        kill(w->pid, SIGKILL);
+}
+
 void dwarf_worker_delete(struct dwarf_worker *w)
 {
     if (w == NULL)

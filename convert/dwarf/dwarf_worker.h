@@ -83,6 +83,9 @@ int dwarf_worker_ask(struct dwarf_worker *worker, size_t count, struct strings *
 uint64_t dwarf_files_size(const struct dwarf_files *files);
 unsigned dwarf_worker_seconds(uint64_t size);
 
+/* Begins to end the process, which dwarf_worker_delete then waits for, and nothing else may be done with. NULL is allowed. */
+void dwarf_worker_end(const struct dwarf_worker *worker);
+
 /* Ends the process and waits for it. NULL is allowed. */
 void dwarf_worker_delete(struct dwarf_worker *worker);
 

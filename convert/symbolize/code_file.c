@@ -196,6 +196,12 @@ static void add_object_file(struct code_file *file, const struct elf_symbol *sym
         .file = strings_intern(file->names, symbol->file), .discriminator = OBJECT_FILE};
 }
 
+void code_file_end(struct code_file *file)
+{
+    if (file != NULL)
+        dwarf_worker_end(file->worker);
+}
+
 void code_file_rest(struct code_file *file)
 {
     if (file == NULL)

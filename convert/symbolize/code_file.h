@@ -39,6 +39,9 @@ bool code_file_is_open(const struct code_file *file);
  * allowed. */
 void code_file_rest(struct code_file *file);
 
+/* Begins to end that process: several end at the same time. Only code_file_delete may follow. NULL is allowed. */
+void code_file_end(struct code_file *file);
+
 /* Begins to look up these addresses, which must be looked up next in FILE, in the order in which they were announced: the debug
  * information is read meanwhile. */
 void code_file_announce(struct code_file *file, const uint64_t *addresses, size_t count);

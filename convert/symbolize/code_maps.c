@@ -133,6 +133,8 @@ void code_maps_delete(struct code_maps *s)
         free((char *)s->maps[i].map.build_id);
     }
     for (uint32_t i = 1; i < strings_count(s->paths); i++)
+        code_file_end(s->files[i]);
+    for (uint32_t i = 1; i < strings_count(s->paths); i++)
         code_file_delete(s->files[i]);
     for (size_t i = 0; i < s->image_count; i++)
         code_file_delete(s->images[i]);
