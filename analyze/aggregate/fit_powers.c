@@ -19,6 +19,8 @@
 #define SAME      1e-6
 #define WIDE      1.0
 #define IDLE_WIDE 0.2
+/* A row with less of the time of a similar one does not make that unknown. */
+#define SMALL_TIME 0.1
 /* The part of the variance of time, around that of CPU times, from which on idle power is known not to be that of rows. */
 #define MIN_IDLE 0.01
 /* The standard error of a power that is not known, as part of the mean power. */
@@ -493,6 +495,26 @@ static size_t find_partner(const struct problem *p, size_t i)
     return best;
 }
 
+/* The CPU time of the rows of an unknown [ns]. */
+static double time_of(const struct problem *p, size_t u)
+{
+    double sum = 0;
+    for (size_t c = 1; c < p->columns; c++)
+        sum += p->unknown[c] == u ? cpu_of(p, c) : 0;
+    return sum;
+}
+
+/* Joins the unknowns U and V of rows, unless one has so little time that its power hardly matters to the other: then only its
+ * own is unknown. */
+static void join_rows(struct problem *p, size_t u, size_t v)
+{
+    size_t small = time_of(p, u) < time_of(p, v) ? u : v, large = small == u ? v : u;
+    if (time_of(p, small) < SMALL_TIME * time_of(p, large))
+        fix(p, small, large);
+    else
+        join(p, u, v);
+}
+
 /* Joins the two most similar unknowns, if SURE or if they cannot be distinguished; if one of them is idle power, which is not
  * that of rows, the row is unknown. Returns whether it did. */
 static bool join_alike(struct problem *p, bool sure)
@@ -504,8 +526,10 @@ static bool join_alike(struct problem *p, bool sure)
         size_t u = largest(vector, m, m), v = largest(vector, m, u);
         if ((is_idle(p, u) || is_idle(p, v)) && varies(p))
             fix(p, u > v ? u : v, any_other(p, u > v ? u : v));
-        else
+        else if (is_idle(p, u) || is_idle(p, v))
             join(p, u, v);
+        else
+            join_rows(p, u, v);
     }
     free(vector);
     return joined;

@@ -150,6 +150,21 @@ class FitTest(tool.Case):
         self.assertAlmostEqual(rows["f3"]["power"], 25, delta=1)
         self.assertEqual((rows["_idle"]["not_resolvable_from"], rows["_idle"]["energy"]), ("every row", 0))
 
+    def test_a_short_row_does_not_hide_another(self):
+        """What always runs beside a row, for a twentieth of its time, is unknown; the row is known almost as well."""
+        rng, samples, joules = random.Random(6), [], 0
+        for i in range(4000):
+            used, f = rng.randrange(MS // 4, MS), 2 + i // 10 % 2
+            own, rest = used // 21 * 20, used // 21
+            watt = (own * 30 + rest * 45 + (MS - used) * (5, 25)[f - 2]) / MS
+            joules += own / 1e9 * 30
+            samples.append(pbin.Sample(MS, watt + rng.gauss(0, 0.01), [(0, 0, own), (1, 1, rest), (2, f, MS - own - rest)]))
+        rows, _ = self.rows(self.put("beside.pbin", make(samples, 3, 4)))
+        self.assertIsNone(rows["f0"]["not_resolvable_from"])
+        self.assertLess(rows["f0"]["fit_ci95"], 0.1 * joules)
+        self.assertLess(abs(rows["f0"]["energy"] - joules), rows["f0"]["fit_ci95"])
+        self.assertEqual((rows["f1"]["not_resolvable_from"], rows["f1"]["fit_ci95"]), ("f0", None))
+
     def test_idle_power_given_up_after_a_row(self):
         """A short recording loses the power of a row first, then that of idle time."""
         recording = os.path.join(os.path.dirname(os.environ["TESTS"]), "samples", "out.bin.bz2")
