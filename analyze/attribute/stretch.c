@@ -358,21 +358,18 @@ struct block {
     double ns, cpu_ns, energy, cost; /* [ns] [J]; COST: of CPU_NS by the power of its windows */
 };
 
-/* Takes windows from FIRST on until they have LEAST_NS. Returns the window after them. */
-static size_t take_block(const struct stretch *s, const double *ns, const double *cpu_ns,
-                         const double *energy, size_t first, size_t count, double least_ns,
-                         struct block *b)
+static struct block add_block(const struct stretch *s, const double *ns, const double *cpu_ns,
+                              const double *energy, size_t first, size_t end)
 {
-    size_t n = first;
-    *b = (struct block){0};
-    do {
+    struct block b = {0};
+    for (size_t n = first; n < end; n++) {
         double used = ns[n] > 0 ? cpu_ns[n] : 0;
-        b->ns += ns[n];
-        b->cpu_ns += used;
-        b->energy += energy[n];
-        b->cost += s->power[n] * used;
-    } while (++n < count && b->ns < least_ns);
-    return n;
+        b.ns += ns[n];
+        b.cpu_ns += used;
+        b.energy += energy[n];
+        b.cost += s->power[n] * used;
+    }
+    return b;
 }
 
 /* CPU time costs the power of its own window, divided by the CPUs in use; the rest is that of other programs and idle. */
@@ -401,12 +398,12 @@ static void share_blocks(struct stretch *s, const double *ns, const double *cpu_
     double time = 0;
     for (size_t n = 0; n < count; n++)
         time += ns[n];
+    double least = STRETCH_SIGHTINGS * time / (double)s->count;
     s->any_idle = false;
     s->rest = 0;
     for (size_t first = 0, end = 0; first < count; first = end) {
-        struct block b;
-        end = take_block(s, ns, cpu_ns, energy, first, count,
-                         STRETCH_SIGHTINGS * time / (double)s->count, &b);
+        end = stretch_block_end(ns, first, count, least);
+        struct block b = add_block(s, ns, cpu_ns, energy, first, end);
         share_block(s, &b, ns, first, end, idle_power, other);
     }
 }

@@ -80,6 +80,16 @@ static inline double stretch_others(const struct stretch *s, double ns, double c
     return wanted < room ? wanted : room > 0 ? room : 0;
 }
 
+/* The end of the block that begins with FIRST of COUNT intervals or windows: it has LEAST_NS, or ends with the last. */
+static inline size_t stretch_block_end(const double *ns, size_t first, size_t count,
+                                       double least_ns)
+{
+    double sum = ns[first++];
+    while (first < count && sum < least_ns)
+        sum += ns[first++];
+    return first;
+}
+
 /* Sets the results. */
 void stretch_settle(struct stretch *stretch);
 

@@ -94,14 +94,12 @@ static void find_use_times(const struct stretch *s, double time_ns, struct use_t
 {
     double least = s->sighted ? STRETCH_SIGHTINGS * time_ns / (double)s->count : 0;
     t->count = 0;
-    t->ns[0] = t->cpu_ns[0] = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        t->ns[t->count] += s->ns[i];
-        t->cpu_ns[t->count] += s->cpu_ns[i];
-        if (t->ns[t->count] >= least || i + 1 == s->count) {
-            t->count++;
-            if (t->count < s->count)
-                t->ns[t->count] = t->cpu_ns[t->count] = 0;
+    for (size_t i = 0; i < s->count; t->count++) {
+        size_t end = stretch_block_end(s->ns, i, s->count, least);
+        t->ns[t->count] = t->cpu_ns[t->count] = 0;
+        for (; i < end; i++) {
+            t->ns[t->count] += s->ns[i];
+            t->cpu_ns[t->count] += s->cpu_ns[i];
         }
     }
 }
