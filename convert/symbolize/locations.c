@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/locations.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,7 @@ struct locations {
     const struct raw_thread **named; /* ... by number in tids */
     struct location_place *pending;  /* not resolved yet */
     size_t pending_count, pending_capacity;
-    struct location_place *places; /* by number, if there are places */
-    uint32_t *slots;               /* hash table of their numbers + 1, 0: free; a power of two */
-    size_t place_count, place_capacity, slot_count;
+    struct strings *places; /* as bytes; the location of place N has number N - 1 */
     bool wants_keys;
     uint64_t (*keys)[LOCATION_KEY_COUNT]; /* only where they are wanted */
     size_t key_count, key_capacity;
@@ -68,8 +67,7 @@ void locations_delete(struct locations *l)
     free(l->maps);
     free(l->map_numbers);
     free(l->pending);
-    free(l->places);
-    free(l->slots);
+    strings_delete(l->places);
     free(l->keys);
     free(l);
 }
@@ -91,53 +89,19 @@ uint32_t locations_number(struct locations *l, uint64_t pc)
     return number;
 }
 
-static bool is_same(const struct location_place *a, const struct location_place *b)
-{
-    return a->pc == b->pc && a->map == b->map && a->caller == b->caller && a->binary == b->binary &&
-           a->name == b->name;
-}
-
-static size_t hash(const struct location_place *p)
-{
-    const uint64_t parts[] = {p->pc, (uint64_t)p->map << 32 | p->caller, (uintptr_t)p->binary,
-                              (uintptr_t)p->name};
-    uint64_t sum = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        sum = (sum ^ parts[i]) * UINT64_C(0x9E3779B97F4A7C15);
-        sum ^= sum >> 29;
-    }
-    return (size_t)(sum >> 16);
-}
-
-static void grow_slots(struct locations *l)
-{
-    l->slot_count = l->slot_count == 0 ? 1024 : l->slot_count * 2;
-    free(l->slots);
-    l->slots = mem_zalloc(l->slot_count, sizeof *l->slots);
-    for (size_t i = 0; i < l->place_count; i++) {
-        size_t at = hash(&l->places[i]);
-        while (l->slots[at & (l->slot_count - 1)] != 0)
-            at++;
-        l->slots[at & (l->slot_count - 1)] = (uint32_t)i + 1;
-    }
-}
-
 uint32_t locations_place(struct locations *l, const struct location_place *place)
 {
-    if (l->place_count * 2 >= l->slot_count)
-        grow_slots(l);
-    size_t at = hash(place);
-    for (; l->slots[at & (l->slot_count - 1)] != 0; at++) {
-        uint32_t number = l->slots[at & (l->slot_count - 1)] - 1;
-        if (is_same(&l->places[number], place))
-            return number;
+    static_assert(sizeof *place == sizeof(uint64_t) + 2 * sizeof(uint32_t) + 2 * sizeof(char *),
+                  "no padding: places are compared as bytes");
+    if (l->places == NULL)
+        l->places = strings_new();
+    uint32_t known = strings_count(l->places);
+    uint32_t number = strings_intern_bytes(l->places, (const char *)place, sizeof *place);
+    if (number == known) {
+        mem_reserve(&l->pending, &l->pending_capacity, l->pending_count + 1, sizeof *l->pending);
+        l->pending[l->pending_count++] = *place;
     }
-    l->slots[at & (l->slot_count - 1)] = (uint32_t)l->place_count + 1;
-    mem_reserve(&l->places, &l->place_capacity, l->place_count + 1, sizeof *l->places);
-    l->places[l->place_count] = *place;
-    mem_reserve(&l->pending, &l->pending_capacity, l->pending_count + 1, sizeof *l->pending);
-    l->pending[l->pending_count++] = *place;
-    return (uint32_t)l->place_count++;
+    return number - 1;
 }
 
 const struct numbers *locations_numbers(const struct locations *l)
