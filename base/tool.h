@@ -98,10 +98,6 @@ double tool_number(struct argp_state *state, const char *option, const char *tex
 uint64_t tool_whole(struct argp_state *state, const char *option, const char *text, uint64_t least,
                     uint64_t most);
 
-/* Lists NAMES as "a, bLAST c", where LAST is " and" or " or". */
-enum { TOOL_LIST_SIZE = 256 };
-void tool_name_list(char text[TOOL_LIST_SIZE], tool_names *names, const char *last);
-
 /* Opens the output that -o and --bzip2 specify; FLAGS and the result are those of output_open. */
 struct output *tool_output(const struct tool_common *common, unsigned flags, struct error *err);
 

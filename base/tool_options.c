@@ -208,14 +208,25 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+enum { LIST_SIZE = 256 };
+
+/* Lists NAMES as "a, b or c". */
+static void list_names(char text[LIST_SIZE], tool_names *names)
+{
+    size_t used = (size_t)snprintf(text, LIST_SIZE, "%s", names(0));
+    for (size_t i = 1; names(i) != NULL && used < LIST_SIZE; i++)
+        used += (size_t)snprintf(text + used, LIST_SIZE - used, "%s %s",
+                                 names(i + 1) != NULL ? "," : " or", names(i));
+}
+
 /* Inserts the table's list of formats into the help. */
 static char *help_filter(int key, const char *text, void *input)
 {
     const struct tool_common *common = input;
     if (key != KEY_FORMAT)
         return (char *)text;
-    char list[TOOL_LIST_SIZE];
-    tool_name_list(list, common->formats, " or");
+    char list[LIST_SIZE];
+    list_names(list, common->formats);
     return mem_printf("%s (default: by FILE's suffix, else %s)", list, common->formats(0));
 }
 
@@ -314,19 +325,11 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
     limit_memory(((struct tool_common *)input)->max_memory);
 }
 
-void tool_name_list(char text[TOOL_LIST_SIZE], tool_names *names, const char *last)
-{
-    size_t used = (size_t)snprintf(text, TOOL_LIST_SIZE, "%s", names(0));
-    for (size_t i = 1; names(i) != NULL && used < TOOL_LIST_SIZE; i++)
-        used += (size_t)snprintf(text + used, TOOL_LIST_SIZE - used, "%s %s",
-                                 names(i + 1) != NULL ? "," : last, names(i));
-}
-
 size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name)
 {
-    char list[TOOL_LIST_SIZE];
+    char list[LIST_SIZE];
     size_t number = 0;
-    tool_name_list(list, names, " or");
+    list_names(list, names);
     while (names(number) != NULL && strcmp(names(number), name) != 0)
         number++;
     if (names(number) == NULL)
