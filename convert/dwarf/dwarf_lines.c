@@ -150,7 +150,8 @@ static bool read_fixed(struct dwarf_bytes *b, struct dwarf_encoding *encoding,
     return !b->bad && p->line_range > 0 && p->opcode_base > 0;
 }
 
-bool dwarf_line_header(struct dwarf_units *units, struct unit *unit, struct line_program *program)
+/* Reads the header of the table of UNIT, and its files. Returns false if it is damaged. */
+static bool read_header(struct dwarf_units *units, struct unit *unit, struct line_program *program)
 {
     struct dwarf_encoding encoding = unit->encoding;
     struct dwarf_bytes b = dwarf_bytes_at(dwarf_sections_get(units->sections, DEBUG_LINE),
@@ -202,7 +203,7 @@ void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit)
         return;
     const char *folder = dwarf_late_text(units, unit, &unit->folder);
     unit->lines.compilation = folder != NULL ? folder : "";
-    if (!dwarf_line_header(units, unit, &program) || !dwarf_line_run(units, unit, &program))
+    if (!read_header(units, unit, &program) || !dwarf_line_run(units, unit, &program))
         units->damaged++;
 }
 

@@ -340,9 +340,6 @@ struct line_program {
     int8_t line_base;
 };
 
-/* Reads the header of the table of UNIT, and its files. Returns false if it is damaged. */
-bool dwarf_line_header(struct dwarf_units *units, struct unit *unit, struct line_program *program);
-
 /* Runs PROGRAM, which produces the rows of UNIT. Returns false if it is damaged; sequences before the damage are
  * kept. */
 bool dwarf_line_run(struct dwarf_units *units, struct unit *unit, struct line_program *program);
