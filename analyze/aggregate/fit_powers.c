@@ -89,7 +89,7 @@ static void choose_columns(struct problem *p, const struct fit *fit)
     p->from[FIT_TIME] = 0;
     p->first[0] = FIT_TIME;
     size_t own = 0;
-    while (own < ranks && own < FIT_MAX && fit->cpu[rank[own].index] >= least)
+    while (own < ranks && own < FIT_MAX_ROWS && fit->cpu[rank[own].index] >= least)
         own++;
     for (size_t r = 0; r < own; r++) {
         p->first[p->columns] = (uint16_t)rank[r].index;
@@ -132,7 +132,7 @@ static void *new_values(size_t count)
 
 static void start(struct problem *p, const struct fit *fit)
 {
-    size_t most = FIT_MAX + 2;
+    size_t most = FIT_MAX_ROWS + 2;
     memset(p, 0, sizeof *p);
     p->from = mem_zalloc(fit->columns, sizeof *p->from);
     p->first = mem_zalloc(3 * most, sizeof *p->first);
@@ -718,25 +718,25 @@ static bool solve(struct problem *p)
 static int too_few_windows(const struct fit *fit, struct error *err)
 {
     uint64_t windows = (uint64_t)fit->switched[FIT_TIME];
-    if (fit->updates < FIT_LEAST_WINDOWS)
+    if (fit->updates < FIT_MIN_WINDOWS)
         return error_set(err, NULL, NO_OFFSET,
                          "--energy-model=fit: too few updates of the sensor: %" PRIu64
                          " windows, at least %d are needed (--energy-model=share needs none)",
-                         windows, FIT_LEAST_WINDOWS);
+                         windows, FIT_MIN_WINDOWS);
     return error_set(err, NULL, NO_OFFSET,
                      "--energy-model=fit: the sensor was updated %" PRIu64
                      " times, but which CPU time was used in between is known for only %" PRIu64
                      " windows, and at least %d are needed: record for longer, with the perf "
                      "engine, or on a machine with less to do"
                      " (--energy-model=share needs none)",
-                     fit->updates, windows, FIT_LEAST_WINDOWS);
+                     fit->updates, windows, FIT_MIN_WINDOWS);
 }
 
 int fit_powers(const struct fit *fit, const double *entered, struct fit_power *powers,
                struct error *err)
 {
     struct problem p;
-    if (fit->switched[FIT_TIME] < FIT_LEAST_WINDOWS)
+    if (fit->switched[FIT_TIME] < FIT_MIN_WINDOWS)
         return too_few_windows(fit, err);
     struct lapack *lapack = lapack_open(err);
     if (lapack == NULL)

@@ -6,9 +6,9 @@
 #include "analyze/attribute/fit.h"
 #include "base/error.h"
 
-/* At least FIT_LEAST_WINDOWS windows are needed. At most FIT_MAX rows have separate powers; the other rows, and rows
+/* At least FIT_MIN_WINDOWS windows are needed. At most FIT_MAX_ROWS rows have separate powers; the other rows, and rows
  * with less than a thousandth of the CPU time, share one. */
-enum { FIT_LEAST_WINDOWS = 40, FIT_MAX = 64 };
+enum { FIT_MIN_WINDOWS = 40, FIT_MAX_ROWS = 64 };
 
 /* The result for a column of the sums other than FIT_ENERGY. */
 struct fit_power {
