@@ -1,7 +1,8 @@
 /* The finished profile, composed from the spool.
  *
  * The spool is read several times: for the CPU times of threads, the records, all blocks that are copied, the
- * times. SPDX-License-Identifier: MIT */
+ * times.
+ * SPDX-License-Identifier: MIT */
 #include "record/compose.h"
 
 #include <inttypes.h>

@@ -5,7 +5,8 @@
  *                 +--- status      +--- stdout: numbers
  *
  * The keeper is not a child of the sampler (it is forked twice), because an engine waits for any child. It leads
- * a session of its own, which ^C does not reach, and passes on how COMMAND ended. SPDX-License-Identifier: MIT */
+ * a session of its own, which ^C does not reach, and passes on how COMMAND ended.
+ * SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,8 @@
  *   /sys/class/powercap/intel-rapl:0:1/...                                    package-0/dram
  *
  * The mmio interface (intel-rapl-mmio:0) is the same package again and is ignored. AMD processors have
- * the same tree. SPDX-License-Identifier: MIT */
+ * the same tree.
+ * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

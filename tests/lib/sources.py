@@ -60,6 +60,21 @@ def upward_includes(root):
     return found
 
 
+def elf_readers(root, home="formats/elf/"):
+    """Lines outside HOME that read ELF files themselves: with libelf, or by their magic number and headers."""
+    reads = re.compile(r'#\s*include\s*<(libelf|gelf)\.h>|\bELFMAG|\\(x7f|177)"?\s*"?ELF|\bElf(32|64)_(Ehdr|Shdr|Phdr|Sym)\b')
+    return [f"{path}:{number}: only {home} reads ELF files"
+            for path in files(root, ".c", ".h", folders=FLOORS) if not path.startswith(home)
+            for number, line in enumerate(lines_of(root, path), 1) if reads.search(line)]
+
+
+def glued_tags(root):
+    """Licence tags of C files that share their line with prose."""
+    return [f"{path}:{number}: the licence tag needs a line of its own"
+            for path in files(root, ".c", ".h") for number, line in enumerate(lines_of(root, path), 1)
+            if re.search(r"\w.* SPDX-License", line)]
+
+
 def cycles(graph):
     """The sets of nodes that reach each other, each sorted. GRAPH: {node: nodes}."""
     reach = {}

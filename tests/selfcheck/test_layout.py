@@ -1,4 +1,4 @@
-"""Includes point downward without cycles, functions are short; and the checks find planted faults.
+"""Includes point downward without cycles, one folder reads ELF, functions are short; and the checks find planted faults.
 
 SPDX-License-Identifier: MIT
 """
@@ -19,6 +19,12 @@ class Layout(unittest.TestCase):
 
     def test_no_cycles(self):
         self.none(sources.include_cycles(sources.ROOT))
+
+    def test_one_reader_of_elf(self):
+        self.none(sources.elf_readers(sources.ROOT))
+
+    def test_licence_tags(self):
+        self.none(sources.glued_tags(sources.ROOT))
 
     def test_documents_name_files_that_exist(self):
         for document in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
@@ -59,6 +65,19 @@ class Planted(checking.Case):
                           "analyze/aggregate/b.h": "", "analyze/compare/c.c": '#include "analyze/annotate/d.h"\n',
                           "analyze/annotate/d.h": '#include "analyze/aggregate/b.h"\n'})
         self.assertEqual(len(sources.upward_includes(root)), 2)
+
+    def test_second_reader_of_elf(self):
+        root = self.tree({"formats/elf/a.c": "#include <gelf.h>\n", "record/b.c": "#include <elf.h>\nint machine = EM_386;\n",
+                          "analyze/c.c": "#include <libelf.h>\n", "convert/d.c": '\nint e = memcmp(p, "\\x7f" "ELF", 4);\n',
+                          "plot/e.c": "int e = memcmp(p, ELFMAG, SELFMAG);\n", "base/f.h": "Elf64_Ehdr head;\n"})
+        self.assertEqual(sorted(sources.elf_readers(root)),
+                         [f"{at}: only formats/elf/ reads ELF files"
+                          for at in ("analyze/c.c:1", "base/f.h:1", "convert/d.c:2", "plot/e.c:1")])
+
+    def test_glued_licence_tag(self):
+        root = self.tree({"base/a.c": "/* A.\n * SPDX-License-Identifier: MIT */\n", "base/b.h": "/* SPDX-License-Identifier: MIT */\n",
+                          "base/c.c": "/* A.\n * B. SPDX-License-Identifier: MIT */\n"})
+        self.assertEqual(sources.glued_tags(root), ["base/c.c:2: the licence tag needs a line of its own"])
 
     def test_headers_that_include_each_other(self):
         root = self.tree({"base/a.h": '#include "base/b.h"\n', "base/b.h": '# include "c.h"\n',

@@ -1,5 +1,6 @@
 /* Power readings from sources that are simulated: energy is conserved whatever a counter does. The simulated
- * clock is far ahead of the real one, so that every tick finds every source due. SPDX-License-Identifier: MIT */
+ * clock is far ahead of the real one, so that every tick finds every source due.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Energy between two times from what power sources said. SPDX-License-Identifier: MIT */
+/* Energy between two times from what power sources said.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* The period of a counter, corrected by what readings prove. SPDX-License-Identifier: MIT */
+/* The period of a counter, corrected by what readings prove.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include "record/update_period.h"

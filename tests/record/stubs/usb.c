@@ -1,7 +1,8 @@
 /* Replaces libusb with a simulated Lynsyn board. The environment describes the board: LYNSYN_FILE is the packet
  * of versions (62 bytes), the calibration (1080 bytes) and seven channels (s16) one after the other, all made by the
  * test. LYNSYN_FAIL: "short" sends a byte less of each sample, "gone" fails them from the 200th on. The board's clock
- * is the machine's, at 48 MHz. SPDX-License-Identifier: MIT */
+ * is the machine's, at 48 MHz.
+ * SPDX-License-Identifier: MIT */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
