@@ -111,7 +111,7 @@ char *text_fit(const char *text, double width, bool cells)
     return fit;
 }
 
-/* VISIBLE without what stands after it. */
+/* VISIBLE without what follows it. */
 static char *fit_function(const char *visible, double width, bool cells)
 {
     char *shorter = NULL;
@@ -138,7 +138,7 @@ static char *fit_function(const char *visible, double width, bool cells)
     return fit;
 }
 
-/* The side that stands after a name, as in "main(int) [before]": its beginning in VISIBLE, or the end. */
+/* The side that follows a name, as in "main(int) [before]": its beginning in VISIBLE, or the end. */
 static size_t side_start(const char *visible)
 {
     size_t end = strlen(visible), at = end;

@@ -17,7 +17,7 @@ char *text_visible(const char *name);
 char *text_fit(const char *text, double width, bool cells);
 
 /* The same for the name of a row, which first loses the arguments of templates and functions as needed, but keeps the
- * side that stands in brackets after it. */
+ * side that follows it in brackets. */
 char *text_fit_name(const char *name, double width, bool cells);
 
 /* The format of numbers up to a given one: value / factor, with prefix and unit. */

@@ -32,7 +32,7 @@ static inline bool label_is_no_code(const char *name)
     return strcmp(name, LABEL_OTHER) == 0;
 }
 
-/* CPU time of processes whose threads were never seen running: a record of it is no sample. */
+/* CPU time of processes whose threads were never seen running: a record of it is not a sample. */
 #define LABEL_UNSAMPLED "_unsampled"
 
 /* A separate row collects what filters exclude; tables show it as a fact. */

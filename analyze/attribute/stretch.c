@@ -141,7 +141,7 @@ static void divide_by_leaps(struct stretch *s)
     end_window(&open, &s->windows);
 }
 
-/* Detects an update of the sensor within interval I: its mean power lies between two powers that persist. Returns the
+/* Detects an update of the sensor within interval I: its mean power is between two powers that persist. Returns the
  * fraction of its energy before the update and sets *CUT to the fraction of its time; negative: no update. */
 static double energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *cut)
 {

@@ -35,7 +35,7 @@ static enum branch branch_of(const ZydisDecodedInstruction *in)
 }
 
 /* The size of an instruction that is newer than the library, so that the next one begins where it does: in the maps of
- * opcodes that are still being filled, the size does not depend on the opcode. 1: it is no such instruction. */
+ * opcodes that are still being filled, the size does not depend on the opcode. 1: it is not such an instruction. */
 static size_t unknown_size(const uint8_t *bytes, size_t size, bool is_64)
 {
     const size_t modrm_at =

@@ -134,7 +134,7 @@ static const char *x87_suffix(const struct x86_instruction *x)
     }
 }
 
-/* Conversions of vectors to narrower ones: registers do not tell the size of the source in memory. */
+/* Conversions of vectors to narrower ones: registers do not determine the size of the source in memory. */
 static const char *vector_suffix(const struct x86_instruction *x)
 {
     const unsigned bits = x->in.avx.vector_length;

@@ -87,7 +87,7 @@ enum verdict {
 };
 
 /* "not tested", "not significant", "faster", "slower", "new", "gone", "as the total" (for single runs, which cannot
- * distinguish a program that changed everywhere by the same factor from a slower machine); of metrics that are no times
+ * distinguish a program that changed everywhere by the same factor from a slower machine); of metrics that are not times
  * "more" and "less", or "fewer" (calls, samples). */
 const char *verdict_name(enum verdict verdict);
 
