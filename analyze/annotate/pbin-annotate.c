@@ -63,8 +63,8 @@ static const struct argp_option arguments[] = {
      1},
     {"external-level", KEY_EXTERNAL_LEVEL, "LEVEL", 0, "As --level, for all other binaries", 1},
     {"min", KEY_MIN, "LEVEL:METRIC=N", 0,
-     "Show all functions, but leave out each LEVEL (binary, function, block, line) with a METRIC "
-     "below N [s, J, samples] (repeatable)",
+     "Show all functions, but leave out each LEVEL (binary, function, block, line, instruction) "
+     "with a METRIC below N [s, J, samples] (repeatable)",
      1},
     {0, 0, NULL, 0, "Sources:", 2},
     {"source-path", KEY_SOURCE_PATH, "DIR", EVERYDAY,
