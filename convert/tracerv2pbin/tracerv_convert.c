@@ -12,16 +12,45 @@
 
 #define MAX_CYCLES (UINT64_C(1) << 53) /* that doubles count exactly */
 
-/* Cycles as time [ns]. Differences of it add up to that of all. */
-static uint64_t time_of(const struct tracerv_convert_options *o, uint64_t cycles)
+#define MAX_NS 9e18 /* that a signed number holds */
+enum { RESTS = 4096 };
+
+/* Cycles as time in whole ns. What is lost by rounding is kept for each combination of program counters (by its hash) and
+ * added to its next cycle: each has its time to 1 ns. If it were kept for all together, the rounding would beat with
+ * loops: at 4 GHz one of four cycles has the nanosecond, in a loop of four cycles always the same one. */
+struct timer {
+    double per_cycle; /* [ns] */
+    uint64_t before;  /* the cycle before */
+    bool begun;
+    double rests[RESTS]; /* [ns] */
+};
+
+static void begin(struct timer *t, const struct tracerv_convert_options *o)
 {
-    return (uint64_t)nearbyint((double)cycles * 1e3 / o->mhz);
+    *t = (struct timer){.per_cycle = 1e3 / o->mhz};
+    for (size_t i = 0; i < RESTS; i++)
+        t->rests[i] = 0.5;
+}
+
+/* The time from the cycle before to CYCLE [ns]. */
+static uint64_t time_to(struct timer *t, const struct tracerv_cycle *cycle)
+{
+    uint64_t hash = 0, cycles = t->begun ? cycle->number - t->before : 1;
+    for (size_t i = 0; i < cycle->count; i++)
+        hash = (hash ^ cycle->pcs[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    double *rest = &t->rests[hash >> 52];
+    double time = (double)cycles * t->per_cycle + *rest, whole = floor(time);
+    *rest = time - whole;
+    t->before = cycle->number;
+    t->begun = true;
+    return (uint64_t)whole;
 }
 
 /* ---- the first look ---- */
 
 static void look_at(const struct tracerv_convert_options *o, const char *file,
-                    const struct tracerv_cycle *cycle, struct tracerv_summary *s)
+                    const struct tracerv_cycle *cycle, struct timer *timer,
+                    struct tracerv_summary *s)
 {
     const uint64_t gap = cycle->number - s->last;
     if (s->cycles > 0 && o->gap > 0 && gap > o->gap) {
@@ -35,6 +64,7 @@ static void look_at(const struct tracerv_convert_options *o, const char *file,
         s->first = cycle->number;
     s->last = cycle->number;
     s->cycles++;
+    s->wall_ns += time_to(timer, cycle);
     s->lanes = cycle->count > s->lanes ? cycle->count : s->lanes;
     for (size_t i = 0; i < cycle->count; i++)
         pc_sums_at(&s->sums, cycle->pcs[i])->samples++;
@@ -44,17 +74,20 @@ int tracerv_look(struct stream *stream, const struct tracerv_convert_options *o,
                  struct tracerv_summary *s, struct error *err)
 {
     struct tracerv_cycle cycle;
+    struct timer timer;
     struct tracerv *trace = tracerv_open(stream, &o->reading, err);
     int got = trace == NULL ? -1 : 1;
+    begin(&timer, o);
     while (got > 0) {
         got = tracerv_next(trace, &cycle, err);
-        if (got > 0)
-            look_at(o, stream_name(stream), &cycle, s);
-        if (got > 0 && s->last - s->first >= MAX_CYCLES)
+        uint64_t cycles = got > 0 && s->cycles > 0 ? cycle.number - s->first : 0;
+        if (cycles >= MAX_CYCLES || (double)cycles * timer.per_cycle > MAX_NS)
             got = error_set(err, stream_name(stream), stream_offset(stream) - 64,
-                            "expected less than 2^53 cycles between the first and the last one, "
-                            "found cycle %" PRIu64 " after cycle %" PRIu64,
-                            s->last, s->first);
+                            "expected less than 2^53 cycles and 9e18 ns between the first and the "
+                            "last one, found cycle %" PRIu64 " after cycle %" PRIu64,
+                            cycle.number, s->first);
+        else if (got > 0)
+            look_at(o, stream_name(stream), &cycle, &timer, s);
     }
     if (got == 0 && s->cycles == 0)
         got = error_set(err, stream_name(stream), NO_OFFSET, "has no instructions");
@@ -90,18 +123,18 @@ static int put_cycles(struct conversion *c, struct tracerv *trace, struct error 
 {
     struct pbin_thread_sample samples[TRACERV_LANES] = {0};
     struct tracerv_cycle cycle;
-    uint64_t before = 0;
+    struct timer timer;
     int got;
+    begin(&timer, c->options);
     while ((got = tracerv_next(trace, &cycle, err)) > 0) {
         if (pbin_batch_is_full(c->writer, cycle.count))
             locations_resolve(c->locations);
         for (size_t i = 0; i < cycle.count; i++)
             samples[i] = (struct pbin_thread_sample){
                 .thread = c->threads[i], .location = locations_number(c->locations, cycle.pcs[i])};
-        uint64_t now = time_of(c->options, cycle.number - c->summary->first + 1);
-        if (pbin_put_sample(c->writer, now - before, 0, samples, cycle.count) != 0)
+        uint64_t time = time_to(&timer, &cycle);
+        if (pbin_put_sample(c->writer, time, 0, samples, cycle.count) != 0)
             return -1;
-        before = now;
     }
     return got;
 }
@@ -143,7 +176,7 @@ int tracerv_convert(struct stream *stream, const struct tracerv_convert_options 
             .dialect = (char *)"tracerv",
             .tool = (char *)"tracerv2pbin " PBIN_TOOLS_VERSION,
             .cpus = 1,
-            .wall_ns = time_of(o, s->last - s->first + 1),
+            .wall_ns = s->wall_ns,
             .samples = s->cycles,
             .times = 1};
         c.writer = pbin_writer_open(out, &meta);

@@ -23,7 +23,8 @@ struct tracerv_summary {
     struct pc_sums sums;
     uint64_t cycles, first, last; /* cycles with instructions; their least and greatest number */
     uint64_t records, disordered, gaps;
-    size_t lanes; /* the most instructions of a cycle */
+    uint64_t wall_ns; /* sum of the times of all samples */
+    size_t lanes;     /* the most instructions of a cycle */
     bool cut;
 };
 

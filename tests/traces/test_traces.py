@@ -74,6 +74,17 @@ class Tracerv(TraceCase):
         times = [float(row["time"]) * 1e9 for row in got.values()]
         self.assertAlmostEqual(sum(times), 10000, delta=0.01)
 
+    def test_loops_on_fast_clocks(self):
+        """At 4 GHz, one of four cycles has the nanosecond: in a loop of four cycles not always the same one."""
+        for mhz, length in ((4000, 4), (3200, 16), (2000, 2), (33.3, 3)):
+            cycles = [(i, {0: 0x20000 if i % length else 0x10000}) for i in range(1001, 1001 + 20000 // length * length)]
+            made = self.convert(traces.tracerv(cycles), "--clock", str(mhz))
+            got = self.table(made)
+            for name, part in (("one", 1 / length), ("two", 1 - 1 / length)):
+                self.assertAlmostEqual(float(got[name,]["time"]) * 1e9, part * len(cycles) * 1000 / mhz, delta=1.5)
+            rows = [float(row["time"]) for row in got.values()]
+            self.assertAlmostEqual(sum(rows) * 1e9, pbin.read(made).meta["wall_ns"], delta=0.01)
+
     def test_kernel(self):
         data = traces.tracerv([(1, {3: KERNEL}), (2, {0: 0x10000})])
         self.assertEqual(set(self.table(self.convert(data))), {("_kernel",), ("one",)})
