@@ -278,8 +278,9 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Readings that come late, and at any moment, still find when the counter was updated: at multiples of its period. */
-static void late_readings(struct check *check)
+/* Reads late, and at any moment. Sets *OFF to how far from an update of the counter, at a multiple of its period, a reading
+ * places it [periods]: the median. */
+static void read_late(struct check *check, double *result)
 {
     enum { PERIOD = 10000000, FIRST = 20, COUNT = 80 };
     struct simulation s = {.watts = 20, .quantum = PERIOD, .real = true, .untimed = true};
@@ -306,8 +307,17 @@ static void late_readings(struct check *check)
     }
     power_close(p);
     qsort(off + FIRST, COUNT - FIRST, sizeof *off, by_size);
-    /* In the middle between two readings: 0.17 to 0.26. The median, because the machine may be busy for a while. */
-    CHECK(off[FIRST + (COUNT - FIRST) / 2] < 0.12);
+    *result = off[FIRST + (COUNT - FIRST) / 2];
+}
+
+/* Readings that come late still find when the counter was updated. */
+static void late_readings(struct check *check)
+{
+    /* In the middle between two readings: 0.17 to 0.26. Thrice, because the machine may be busy for a while. */
+    double off = 1;
+    for (unsigned i = 0; i < 3 && !(off < 0.12); i++)
+        read_late(check, &off);
+    CHECK(off < 0.12);
 }
 
 /* Readings of a counter that is updated every AFTER ns are near its updates, although it was updated every BEFORE ns
