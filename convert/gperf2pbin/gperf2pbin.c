@@ -84,6 +84,8 @@ static const struct argp parser = {
     .children = children,
 };
 
+enum { SHORT_PERIOD = 4000 }; /* [us] */
+
 /* What a profile contains. */
 struct content {
     struct pc_sums sums;
@@ -143,6 +145,12 @@ static void warn(struct options *o, const struct gperf *gperf, const char *file,
     if (gperf_is_cut(gperf))
         report_warning(&o->common.reporter, "%s: truncated: kept %" PRIu64 " samples", file,
                        c->samples);
+    if (gperf_period(gperf) < SHORT_PERIOD && o->rate == 0 && o->seconds == 0)
+        report_warning(&o->common.reporter,
+                       "%s: its period is %" PRIu64
+                       " us, but many kernels end at most one in 4 ms: times may be too short "
+                       "(--total-time S gives the right sum)",
+                       file, gperf_period(gperf));
     if (c->map_count == 0)
         report_warning(&o->common.reporter,
                        "%s: has no mappings: its samples have no function names", file);

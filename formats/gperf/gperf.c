@@ -150,7 +150,7 @@ int gperf_next(struct gperf *g, struct gperf_stack *stack, struct error *err)
 
 /* ---- mappings ---- */
 
-/* The next line of text, without its end: 1, 0 at the end, or -1. */
+/* The next line of text, without its end: 1, 0 at the end or where the file is cut, or -1. */
 static int next_line(struct gperf *g, struct error *err)
 {
     const uint8_t *data;
@@ -166,10 +166,20 @@ static int next_line(struct gperf *g, struct error *err)
                          "expected lines of at most %d bytes in the list of mappings, found a "
                          "longer one",
                          GPERF_MAX_LINE);
-    size_t length = end != NULL ? (size_t)(end - data) : (size_t)have;
+    if (end == NULL && g->salvage) {
+        g->cut = true;
+        return 0;
+    }
+    if (end == NULL)
+        return error_set(err, stream_name(g->stream), stream_offset(g->stream),
+                         "expected a newline after line %" PRIu64
+                         " of the list of mappings, found the end: truncated (--salvage keeps what "
+                         "there is)",
+                         g->line);
+    size_t length = (size_t)(end - data);
     free(g->text);
     g->text = mem_strndup((const char *)data, length);
-    stream_advance(g->stream, length + (end != NULL ? 1 : 0));
+    stream_advance(g->stream, length + 1);
     return 1;
 }
 

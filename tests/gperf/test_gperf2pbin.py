@@ -70,6 +70,11 @@ class Made(GperfCase):
             self.assertEqual(self.table(data, "binary", *argv), {("one",): (3, 3 * each), ("two words.so",): (1, each)})
         self.assertEqual(tool.run(["gperf2pbin", "-r", "1", "--total-time", "2"]).status, 2)
 
+    def test_short_periods(self):
+        for period, argv, warns in ((1000, [], True), (1000, ["--total-time", "2"], False), (1000, ["-r", "250"], False), (4000, [], False)):
+            ended = self.succeeds(["gperf2pbin", *argv], stdin=write([(3, [0x401000])], period=period))
+            self.assertEqual("its period is 1000 us, but many kernels end at most one in 4 ms" in ended.err, warns, (period, argv))
+
     def test_facts(self):
         profile = pbin.read(self.succeeds(["gperf2pbin", "-q", "-n", "x"], stdin=write([(5, [0x401000])], "I", ">")).out)
         self.assertEqual([profile.meta[name] for name in ("name", "target", "dialect", "samples", "wall_ns", "frequency")],
@@ -96,11 +101,14 @@ class Bad(tool.Case):
         data = write([(1, [0x401000, 5, 6]), (2, [0x401001])], "I")
         for at in tool.places(1, len(data)):
             ended = tool.run(["gperf2pbin", "-q"], stdin=data[:at])
-            whole = at >= len(data) - len(MAPS)  # the end of a list of mappings cannot be seen
+            start = len(data) - len(MAPS)
+            whole = at == start or (at > start and data[at - 1:at] == b"\n")  # whether mappings follow cannot be seen
             if ended.status != 0 or not whole:
                 self.assertEqual((ended.status, ended.out, ended.err.count("\n")), (1, b"", 1), at)
         kept = self.succeeds(["gperf2pbin", "--salvage"], stdin=data[:20 + 20 + 11])
         self.assertIn("truncated: kept 1 samples", kept.err)
+        kept = self.succeeds(["gperf2pbin", "--salvage"], stdin=data[:-5])
+        self.assertIn("truncated: kept 3 samples", kept.err)
 
     def test_every_byte(self):
         data = write([(1, [0x401000, 5, 6]), (2, [0x401001])], "I")
