@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/perf2pbin/perf_processes.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +15,10 @@ void perf_processes_free(struct perf_processes *p)
     free(p->ext.mapx);
     strings_delete(p->ext.texts);
     numbers_free(&p->pids);
+    numbers_free(&p->threads);
     numbers_free(&p->tasks);
     free(p->image_of);
+    free(p->name_of);
     free(p->task);
 }
 
@@ -22,6 +26,8 @@ void perf_processes_again(struct perf_processes *p)
 {
     numbers_free(&p->pids);
     p->pids = (struct numbers){0};
+    numbers_free(&p->threads);
+    p->threads = (struct numbers){0};
     p->started = 0;
     p->is_known = true;
 }
@@ -69,68 +75,79 @@ static uint32_t image_of(struct perf_processes *p, uint32_t pid, uint64_t time)
     return begin(p, &image);
 }
 
+/* ---- threads and tasks ---- */
+
+/* The number of thread TID in IMAGE. Until its name is known, it has the one that perf gives it. */
+static uint32_t thread_of(struct perf_processes *p, uint32_t image, uint32_t tid)
+{
+    uint32_t known = p->threads.count;
+    uint32_t number = numbers_intern(&p->threads, (uint64_t)image << 32 | tid);
+    if (number == known) {
+        char text[16] = "swapper"; /* the idle threads of all CPUs */
+        if (tid != 0)
+            snprintf(text, sizeof text, ":%" PRId32, (int32_t)tid);
+        mem_reserve(&p->name_of, &p->name_capacity, (size_t)number + 1, sizeof *p->name_of);
+        p->name_of[number] = strings_find(p->ext.texts, keep(p, text));
+    }
+    return number;
+}
+
+static void rename_thread(struct perf_processes *p, uint32_t image, uint32_t tid, const char *name)
+{
+    uint32_t thread = thread_of(p, image, tid);
+    p->name_of[thread] = strings_find(p->ext.texts, name);
+}
+
+uint32_t perf_processes_task(struct perf_processes *p, const struct perf_record *r)
+{
+    uint32_t image = image_of(p, r->pid, r->time), thread = thread_of(p, image, r->tid);
+    uint32_t known = p->tasks.count, name = p->name_of[thread];
+    uint32_t number = numbers_intern(&p->tasks, (uint64_t)thread << 32 | name);
+    if (number == known) {
+        mem_reserve(&p->task, &p->task_capacity, (size_t)number + 1, sizeof *p->task);
+        p->task[number] = (struct perf_task){.image = image, .tid = r->tid, .name = name};
+    }
+    return number;
+}
+
 static void take_exec(struct perf_processes *p, const struct perf_record *r)
 {
+    char *name = keep(p, r->u.name.text);
     const struct raw_image image = {.pid = r->pid,
                                     .start = since_start(p, r->time),
                                     .parent = RAW_NO_IMAGE,
                                     .how = RAW_EXEC,
                                     .path = keep(p, ""),
-                                    .comm = keep(p, r->u.name.text)};
-    begin(p, &image);
-}
-
-/* ---- tasks ---- */
-
-static uint32_t task_of(struct perf_processes *p, uint32_t image, uint32_t tid)
-{
-    uint32_t known = p->tasks.count;
-    uint32_t number = numbers_intern(&p->tasks, (uint64_t)image << 32 | tid);
-    if (number == known) {
-        mem_reserve(&p->task, &p->task_capacity, (size_t)number + 1, sizeof *p->task);
-        p->task[number] =
-            (struct perf_task){.image = image,
-                               .tid = tid,
-                               .name = strings_find(p->ext.texts, p->ext.images[image].comm)};
-    }
-    return number;
-}
-
-uint32_t perf_processes_task(struct perf_processes *p, const struct perf_record *r)
-{
-    return task_of(p, image_of(p, r->pid, r->time), r->tid);
+                                    .comm = name};
+    rename_thread(p, begin(p, &image), r->tid, name);
 }
 
 static void take_name(struct perf_processes *p, const struct perf_record *r)
 {
     uint32_t image = image_of(p, r->pid, r->time);
-    if (p->is_known)
-        return;
     char *name = keep(p, r->u.name.text);
-    if (r->pid == r->tid)
+    if (!p->is_known && r->pid == r->tid)
         p->ext.images[image].comm = name;
-    uint32_t task = task_of(p, image, r->tid);
-    p->task[task].name = strings_find(p->ext.texts, name);
+    rename_thread(p, image, r->tid, name);
 }
 
 /* A thread has the name of its creator; a process has its mappings as well. */
 static void take_fork(struct perf_processes *p, const struct perf_record *r)
 {
-    uint32_t parent = image_of(p, r->u.fork.parent, r->time);
-    if (r->pid == r->u.fork.parent) {
-        uint32_t creator = task_of(p, parent, r->u.fork.creator);
-        uint32_t created = task_of(p, parent, r->tid);
-        if (!p->is_known)
-            p->task[created].name = p->task[creator].name;
-        return;
+    const uint32_t parent = image_of(p, r->u.fork.parent, r->time);
+    const uint32_t creator = thread_of(p, parent, r->u.fork.creator);
+    const char *name = strings_get(p->ext.texts, p->name_of[creator]);
+    uint32_t child = parent;
+    if (r->pid != r->u.fork.parent) {
+        struct raw_image image = p->ext.images[parent];
+        image.ppid = image.pid;
+        image.pid = r->pid;
+        image.start = since_start(p, r->time);
+        image.parent = parent;
+        image.how = RAW_FORK;
+        child = begin(p, &image);
     }
-    struct raw_image image = p->ext.images[parent];
-    image.ppid = image.pid;
-    image.pid = r->pid;
-    image.start = since_start(p, r->time);
-    image.parent = parent;
-    image.how = RAW_FORK;
-    begin(p, &image);
+    rename_thread(p, child, r->tid, name);
 }
 
 /* ---- mappings ---- */

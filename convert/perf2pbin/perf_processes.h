@@ -7,7 +7,7 @@
 #include "formats/perf/perf.h"
 #include "formats/raw/raw_extension.h"
 
-/* A thread in an image, that is, in a process until it runs another program. */
+/* A thread in an image, that is, in a process until it runs another program, while it has one name. */
 struct perf_task {
     uint32_t image, tid;
     uint32_t name; /* in the texts of the extension */
@@ -16,13 +16,16 @@ struct perf_task {
 struct perf_processes {
     /* images and mappings, from START on */
     struct raw_extension ext;
-    bool is_known; /* the recording was followed before: only tasks are looked for */
+    bool is_known; /* the recording was followed before: only names change */
     uint64_t start;
     struct numbers pids; /* processes ... */
     uint32_t *image_of;  /* ... and the present image of each */
     size_t image_capacity;
-    uint32_t started;     /* images so far */
-    struct numbers tasks; /* image << 32 | tid ... */
+    uint32_t started;       /* images so far */
+    struct numbers threads; /* image << 32 | tid ... */
+    uint32_t *name_of;      /* ... and the present name of each */
+    size_t name_capacity;
+    struct numbers tasks; /* thread << 32 | name ... */
     struct perf_task *task;
     size_t task_capacity;
 };

@@ -194,6 +194,41 @@ class Made(PerfCase):
         self.assertEqual(self.table(self.convert(r.finish()), "binary"),
                          {("one",): (2, 2 * MS), ("two",): (1, MS), ("_foreign",): (1, MS)})
 
+    def test_names(self):
+        """A sample has the name that its thread had then: its own, that of its creator, or its number."""
+        r = Recording(events=((0, 0, 1000, True),))
+        r.mapping(10, 0, 0x400000, 0x1000, "/nowhere/bin/a")
+        want = collections.Counter()
+
+        def sample(pid, tid, time, name):
+            r.sample(pid, tid, time * MS, 0x400010)
+            want[str(pid or ""), str(tid), name] += 1
+
+        sample(10, 10, 1, ":10")
+        r.name(10, 10, 2 * MS, "one", True)
+        sample(10, 10, 3, "one")
+        for i in range(3):
+            r.name(10, 10, (10 + 10 * i) * MS, "two")
+            sample(10, 10, 11 + 10 * i, "two")
+            r.fork(10, 10, 11, 10, (12 + 10 * i) * MS)
+            sample(10, 11, 13 + 10 * i, "two")
+            r.name(10, 10, (14 + 10 * i) * MS, "one")
+            sample(10, 11, 15 + 10 * i, "two")
+            sample(10, 10, 16 + 10 * i, "one")
+        r.name(10, 11, 50 * MS, "three")
+        r.fork(20, 10, 20, 11, 51 * MS)
+        sample(20, 20, 52, "three")
+        r.name(20, 20, 53 * MS, "child")
+        sample(20, 20, 54, "child")
+        sample(10, 11, 55, "three")
+        sample(10, 12, 56, ":12")
+        r.name(10, 10, 57 * MS, "last")
+        sample(0, 0, 58, "swapper")
+        data = self.convert(r.finish())
+        self.assertEqual({key: n for key, (n, _) in self.table(data, "process,thread,comm").items()}, dict(want))
+        threads = [(t.pid, t.tid, t.name) for t in pbin.read(data).threads]
+        self.assertEqual(len(threads), len(set(threads)), threads)
+
     def test_caller(self):
         """With call chains, time in the kernel can count as that of the code that called it."""
         r = Recording(kind=PLAIN | CHAIN)
@@ -330,6 +365,33 @@ class Recorded(PerfCase):
         got = self.table(self.succeeds(["perf2pbin", "-q", path]).out, "function")
         self.assertEqual({name: got[name,][0] for name in want}, dict(want))
         self.assertGreater(sum(want.values()), 100)
+
+    @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+    def test_names_now(self):
+        """Threads that change their names, against perf."""
+        path = os.path.join(self.folder, "perf.data")
+        program = """import threading, time
+def name_and_burn(*names):
+    for name in names:
+        with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as f:
+            f.write(name)
+        end = time.thread_time() + 0.1
+        while time.thread_time() < end:
+            pass
+name_and_burn("first", "second")
+threads = [threading.Thread(target=name_and_burn, args=names) for names in (("first", "third", "first"), ("fourth",))]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+name_and_burn("last")"""
+        ended = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1000", "-o", path, "/usr/bin/python3", "-c", program],
+                               capture_output=True, check=False)
+        if ended.returncode != 0 or not os.path.exists(path):
+            self.skipTest("perf record is not permitted: " + ended.stderr.decode(errors="replace")[:200])
+        text = subprocess.run(["perf", "script", "-i", path, "-F", "comm,tid", "-G"], capture_output=True, check=True).stdout
+        want = collections.Counter(tuple(reversed(line.split())) for line in text.decode().splitlines())
+        got = self.table(self.succeeds(["perf2pbin", "-q", path]).out, "thread,comm")
+        self.assertEqual({key: n for key, (n, _) in got.items()}, dict(want))
+        self.assertTrue({"first", "second", "third", "fourth", "last"} <= {name for _, name in want}, want)
 
 
 if __name__ == "__main__":
