@@ -35,6 +35,25 @@ static const char *name_of(const struct aggregate *a, uint32_t row)
     return name;
 }
 
+/* How ROW calls OTHER: by its last text, or, if both have the same there, with the first text that differs: "libc.so.6
+ * clock_gettime". */
+static const char *name_beside(const struct aggregate *a, uint32_t row, uint32_t other)
+{
+    const char *name = name_of(a, other);
+    if (strcmp(name, name_of(a, row)) != 0)
+        return name;
+    for (size_t i = 0; i < a->rows.key_count; i++) {
+        uint32_t text = (uint32_t)a->rows.rows[other].key[i];
+        if (!a->rows.is_text[i] || text == (uint32_t)a->rows.rows[row].key[i])
+            continue;
+        char *both = mem_printf("%s %s", strings_get(a->rows.texts, text), name);
+        name = strings_get(a->rows.texts, strings_intern(a->rows.texts, both));
+        free(both);
+        break;
+    }
+    return name;
+}
+
 static void set_energy(struct aggregate *a, uint32_t row, double joule, exact *left)
 {
     struct pbin_sums *sums = &a->rows.rows[row].sums;
@@ -102,14 +121,15 @@ static uint32_t put_label(struct aggregate *a, const char *label, exact energy,
     return row;
 }
 
-static const char *like_name(const struct aggregate *a, const struct fit_power *power,
+static const char *like_name(const struct aggregate *a, uint32_t row, const struct fit_power *power,
                              const uint32_t *position)
 {
     if (power->rare || power->like == FIT_REST)
         return LABEL_OTHER;
     if (power->like == FIT_NONE)
         return NULL;
-    return power->like == FIT_TIME ? LABEL_IDLE : name_of(a, position[a->fit->row[power->like]]);
+    return power->like == FIT_TIME ? LABEL_IDLE
+                                   : name_beside(a, row, position[a->fit->row[power->like]]);
 }
 
 static void put_rows(struct aggregate *a, const struct fit_power *powers, const uint32_t *position,
@@ -120,7 +140,8 @@ static void put_rows(struct aggregate *a, const struct fit_power *powers, const 
         uint32_t row = position[a->fit->row[c]];
         has_column[row] = true;
         set_energy(a, row, powers[c].energy, &left);
-        a->fitted[row] = (struct fitted){powers[c].interval, like_name(a, &powers[c], position)};
+        a->fitted[row] =
+            (struct fitted){powers[c].interval, like_name(a, row, &powers[c], position)};
     }
     share_rest(a, &powers[FIT_REST], has_column, time_without_column(a, position, has_column),
                &left);

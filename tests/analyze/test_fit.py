@@ -149,6 +149,12 @@ class FitTest(tool.Case):
         self.assertIsNone(rows["f0"]["fit_ci95"])
         self.assertAlmostEqual(rows["f3"]["power"], 25, delta=1)
         self.assertEqual((rows["_idle"]["not_resolvable_from"], rows["_idle"]["energy"]), ("every row", 0))
+        alike = make(samples, 3, 4)
+        alike.locations[1] = pbin.Location(0x5000, "libx.so", [pbin.Frame("f0", "f0", "", 0)])
+        table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", "--format", "json",
+                                          self.put("alike.pbin", alike)]).out)
+        self.assertEqual({(r["binary"], r["not_resolvable_from"]) for r in table["rows"] if r["function"] == "f0"},
+                         {("app", "libx.so f0"), ("libx.so", "app f0")})
 
     def test_a_short_row_does_not_hide_another(self):
         """What always runs beside a row, for a twentieth of its time, is unknown; the row is known almost as well."""
