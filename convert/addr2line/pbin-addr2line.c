@@ -209,7 +209,7 @@ static int look_up(struct addr2line *a, struct addr2line_options *o, struct erro
         result = addr2line_lines(a, STDIN_FILENO, err);
     }
     if (a->strange > 0)
-        report_warning(&o->common.reporter, "%llu of the texts are not hexadecimal addresses",
+        report_warning(&o->common.reporter, "not hexadecimal addresses: %llu of the texts",
                        (unsigned long long)a->strange);
     return result;
 }
