@@ -202,6 +202,27 @@ static int look(struct conversion *c, struct error *err)
     return 0;
 }
 
+/* Says which events are no clocks. */
+static void explain_times(const struct conversion *c, const struct perf_event *events)
+{
+    static const char remedy[] =
+        "(record with -e cpu-clock; here, -r HZ: samples per second of CPU time)";
+    for (size_t i = 0; i < c->meaning_count && c->options->rate == 0; i++) {
+        if (!c->meanings[i].counts || events[i].counts_ns)
+            continue;
+        if (c->meanings[i].ns == 0)
+            report_warning(c->reporter,
+                           "%s: event %.64s does not say how much CPU time a sample stands for: "
+                           "time is that since the sample before %s",
+                           c->file, events[i].name, remedy);
+        else if (!c->untimed && !events[i].counts_cycles)
+            report_warning(c->reporter,
+                           "%s: event %.64s does not count time: each sample has 1/%" PRIu64
+                           " s, but the program may have run longer or shorter for it %s",
+                           c->file, events[i].name, events[i].frequency, remedy);
+    }
+}
+
 static void explain(const struct conversion *c)
 {
     size_t count;
@@ -218,11 +239,7 @@ static void explain(const struct conversion *c)
                        c->file, c->other, list);
         free(list);
     }
-    if (c->untimed)
-        report_warning(c->reporter,
-                       "%s: the event does not say how much CPU time a sample stands for: time is "
-                       "that since the sample before (-r HZ: samples per second of CPU time)",
-                       c->file);
+    explain_times(c, events);
     if (c->idle > 0)
         report_verbose(c->reporter, "%s: %" PRIu64 " samples of idle CPUs are left out", c->file,
                        c->idle);

@@ -56,6 +56,7 @@ struct perf_event {
     const char *name;   /* as perf calls it */
     bool counts_ns;     /* its periods are CPU time, or the time of a CPU [ns] */
     bool counts_cpu;    /* with COUNTS_NS: idle time of CPUs counts */
+    bool counts_cycles; /* of a CPU, so a sample at a frequency stands for time */
     bool is_dummy;      /* never samples */
     uint64_t frequency; /* samples per second that were requested; 0: one every so many events */
 };

@@ -57,6 +57,11 @@ const char *perf_text(struct perf_fields *f, size_t size, size_t *length)
 enum {
     TYPE_HARDWARE,
     TYPE_SOFTWARE,
+    TYPE_RAW = 4,
+    TYPE_BREAKPOINT = 5, /* types above are of units that count, by number */
+    HARDWARE_CYCLES = 0,
+    HARDWARE_BUS_CYCLES = 6,
+    HARDWARE_REF_CYCLES = 9,
     SOFTWARE_CPU_CLOCK = 0,
     SOFTWARE_TASK_CLOCK = 1,
     SOFTWARE_DUMMY = 9
@@ -89,6 +94,29 @@ static const char *default_name(struct perf *p, uint32_t type, uint64_t config)
     return strings_get(p->texts, strings_intern(p->texts, text));
 }
 
+/* Does CONFIG, of TYPE, count cycles? Above its low half may be the number of a unit. */
+static bool counts_cycles(uint32_t type, uint64_t config)
+{
+    const uint32_t what = (uint32_t)config;
+    return type == TYPE_HARDWARE &&
+           (what == HARDWARE_CYCLES || what == HARDWARE_BUS_CYCLES || what == HARDWARE_REF_CYCLES);
+}
+
+/* The same for an event that only its name describes, such as cpu_core/cpu-cycles/u. */
+static bool is_name_of_cycles(const char *name)
+{
+    static const char *const names[] = {"cycles",           "cpu-cycles", "cpu_cycles",
+                                        "bus-cycles",       "bus_cycles", "ref-cycles",
+                                        "cpu_clk_unhalted", "ibs_op//"};
+    const char *unit_end = strchr(name, '/');
+    const char *inside = unit_end != NULL ? unit_end + 1 : name;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0 ||
+            strncmp(inside, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Flag NUMBER of a word of bit fields, which big-endian machines fill from the other end. */
 static bool flag(uint64_t flags, unsigned number, bool big)
 {
@@ -112,9 +140,11 @@ int perf_add_event(struct perf *p, struct perf_fields f, uint64_t offset, struct
         .name = default_name(p, type, config),
         .counts_ns = software && config <= SOFTWARE_TASK_CLOCK,
         .counts_cpu = software && config == SOFTWARE_CPU_CLOCK,
+        .counts_cycles = counts_cycles(type, config),
         .is_dummy = software && config == SOFTWARE_DUMMY,
         .frequency = flag(flags, FLAG_FREQUENCY, f.big) ? period : 0,
     };
+    layout.is_named = type == TYPE_RAW || type > TYPE_BREAKPOINT;
     layout.period = event.frequency == 0 ? period : 1000000000 / event.frequency;
     layout.sample_id_all = flag(flags, FLAG_SAMPLE_ID_ALL, f.big);
     mem_reserve(&p->events, &p->event_capacity, p->event_count + 1, sizeof *p->events);
@@ -174,8 +204,11 @@ static void take_events(struct perf *p, struct perf_fields *f)
             perf_skip(f, ((uint64_t)ids - 1) * 8);
         uint32_t known = ids > 0 ? numbers_find(&p->ids, first) : INTERN_NONE;
         size_t event = known != INTERN_NONE ? p->event_of[known] : i;
-        if (!f->bad && name[0] != '\0' && event < p->event_count)
-            p->events[event].name = name;
+        if (f->bad || name[0] == '\0' || event >= p->event_count)
+            continue;
+        p->events[event].name = name;
+        if (p->layouts[event].is_named)
+            p->events[event].counts_cycles = is_name_of_cycles(name);
     }
 }
 

@@ -21,10 +21,11 @@ enum {
     PERF_HAS_IDENTIFIER = 1 << 16
 };
 
-/* How the records of an event are laid out. */
+/* How the records of an event are laid out, and what its attributes say. */
 struct perf_layout {
     uint64_t sample_type, read_format, period;
     bool sample_id_all; /* records other than samples end with thread, time, ... */
+    bool is_named;      /* only its name says what it counts */
 };
 
 /* A piece of a record. Reading beyond its end gives 0 and sets BAD. */

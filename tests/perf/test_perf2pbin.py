@@ -28,7 +28,8 @@ MS = 1000000
 class Recording:
     """Writes perf.data: records are laid out as perf.data-file-format.txt and perf_event.h of Linux describe."""
 
-    def __init__(self, order="<", pipe=False, events=((1, CPU_CLOCK, 1000, True),), kind=PLAIN, read_format=0):
+    def __init__(self, order="<", pipe=False, events=((1, CPU_CLOCK, 1000, True),), kind=PLAIN, read_format=0, names=()):
+        self.names = names
         self.order, self.pipe, self.events, self.kind, self.read_format = order, pipe, events, kind, read_format
         self.records = []
 
@@ -94,6 +95,10 @@ class Recording:
         data = b"".join(self.records)
         command = b"".join(self.pack("I", 8) + text for text in (b"perf\0\0\0\0", b"record\0\0"))
         features = [(7, self.pack("II", 4, 3)), (11, self.pack("I", 2) + command)]
+        if self.names:
+            known = [(self.text(name), self.ids(i)) for i, name in enumerate(self.names)]
+            features.append((12, self.pack("II", len(known), 64) + b"".join(
+                self.attributes(i) + self.pack("II", 2, len(name)) + name + self.pack("2Q", *ids) for i, (name, ids) in enumerate(known))))
         out = magic + self.pack("QQQQQQQQ", 104, 80, events_at, 80 * len(self.events), at, len(data), 0, 0)
         out += self.pack("4Q", sum(1 << number for number, _ in features), 0, 0, 0)[:32]
         out = out[:104].ljust(104, b"\0")
@@ -265,7 +270,25 @@ class Made(PerfCase):
             r.sample(1, 1, at * MS, 0x10000, period=1)
         ended = self.succeeds(["perf2pbin"], stdin=r.finish())
         self.assertIn("-r HZ", ended.err)
+        self.assertIn("event page-faults does not say how much", ended.err)
         self.assertEqual(self.table(ended.out, "binary"), {("one",): (3, 4 * MS)})
+
+    def test_event_that_is_no_clock(self):
+        """Only time and cycles make a sample a piece of time; many events are known by their names alone."""
+        for kind, config, name, is_clock in (
+                (1, CPU_CLOCK, "", True), (1, PAGE_FAULTS, "", False), (0, 0, "", True), (0, 1, "", False), (0, 9, "", True),
+                (0, 0, "cpu_core/cycles/", True), (0, 10 << 32, "", True), (0, 10 << 32 | 1, "instructions:u", False),
+                (4, 60, "", False), (4, 60, "cpu/cpu-cycles/u", True), (9, 17, "armv8_pmuv3_0/cpu_cycles/", True),
+                (8, 17, "cycle_activity.stalls_total", False), (2, 300, "sched:sched_switch", False), (3, 1, "cycles", False)):
+            with self.subTest(kind=kind, config=config, name=name):
+                r = Recording(events=((kind, config, 1000, True),), kind=PLAIN | IDENTIFIER, names=(name,) if name else ())
+                r.mapping(1, 0, 0x10000, 0x10000, "/nowhere/one")
+                r.sample(1, 1, MS, 0x10000)
+                ended = self.succeeds(["perf2pbin"], stdin=r.finish())
+                self.assertEqual("does not count time" in ended.err, not is_clock, ended.err)
+                self.assertEqual(f"event {name} does" in ended.err, not is_clock and name != "", ended.err)
+                self.assertEqual("-e cpu-clock" in ended.err, not is_clock, ended.err)
+                self.assertNotIn("-e cpu-clock", self.succeeds(["perf2pbin", "-r", "1000"], stdin=r.finish()).err)
 
     def test_idle(self):
         """cpu-clock of all CPUs samples idle ones, too."""
