@@ -70,7 +70,7 @@ static const struct argp_option arguments[] = {
     {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "Leave out what matches (repeatable)", 1},
     {"ci", KEY_CI, NULL, 0,
      "bars: approximate 95 % confidence intervals of a single run, from its number of samples", 1},
-    {"counts", KEY_COUNTS, NULL, 0, "hist: heights are calls, on one scale for all rows", 1},
+    {"counts", KEY_COUNTS, NULL, 0, "hist: heights are calls, on one scale in all rows", 1},
     {"keys", 'k', "KEY,...", EVERYDAY,
      "One row per combination of these keys (default: binary,function)", 1},
     KERNEL_OPTION(KEY_KERNEL, 1),

@@ -49,7 +49,7 @@ static const struct argp_option arguments[] = {
     {"section", 'j', "NAME", 0, "Addresses are offsets in this section", 1},
     {"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
      "Look for debug files in DIR before /usr/lib/debug (repeatable)", 1},
-    {"no-cache", KEY_NO_CACHE, NULL, 0, "Do not use or write the cache of debug information", 1},
+    {"no-cache", KEY_NO_CACHE, NULL, 0, "Neither use nor write the cache of debug information", 1},
     {"no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0,
      "Do not ask the servers in DEBUGINFOD_URLS for debug files", 1},
     {"csv", KEY_CSV, "COLUMN", EVERYDAY,

@@ -7,9 +7,9 @@
 enum { KEY_KALLSYMS = KEY_TOOL_FIRST, KEY_NO_DWARF, KEY_NO_CACHE, KEY_NO_DEBUGINFOD };
 
 static const struct argp_option debug_options[] = {
-    {"no-dwarf", KEY_NO_DWARF, NULL, 0, "Read symbol tables only: no source files and lines",
+    {"no-dwarf", KEY_NO_DWARF, NULL, 0, "Read symbol tables only: no source files or lines",
      ELF_GROUP},
-    {"no-cache", KEY_NO_CACHE, NULL, 0, "Do not use or write the cache of debug information",
+    {"no-cache", KEY_NO_CACHE, NULL, 0, "Neither use nor write the cache of debug information",
      ELF_GROUP},
     {"no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0,
      "Do not ask the servers in DEBUGINFOD_URLS for debug files", ELF_GROUP},

@@ -4,6 +4,7 @@ Environment: BUILD, the build folder.
 SPDX-License-Identifier: MIT
 """
 import glob
+import itertools
 import os
 import re
 import shutil
@@ -139,6 +140,11 @@ class Options(unittest.TestCase):
 
     def test_help_fits_the_width_of_a_terminal(self):
         self.assertEqual([line for name in tools() for line in help_text(name).splitlines() if len(line) > 79], [])
+
+    def test_help_has_no_lines_of_blanks(self):
+        """argp breaks a line behind a text that fills it exactly."""
+        self.assertEqual([f"{name}: below {above.strip()}" for name in tools()
+                          for above, line in itertools.pairwise(help_text(name).splitlines()) if line.isspace()], [])
 
 
 # ---- examples ----------------------------------------------------------------------------------
