@@ -406,7 +406,7 @@ static void make_facts(struct row_view *v)
         add_fact(v, "frequency_hz", "sampling frequency", "Hz",
                  positive(wall > 0 ? samples / wall : 0));
         add_fact(v, "latency_s", "time in the sampler", "s",
-                 cell_real((double)meta->latency_ns / 1e9 / n));
+                 positive((double)meta->latency_ns / 1e9 / n));
     }
     quantity_facts(v, wall);
     source_facts(v, meta);

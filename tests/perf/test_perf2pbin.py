@@ -167,6 +167,12 @@ class Made(PerfCase):
                          ("x", "perf", "perf record", 3))
         self.assertEqual((profile.meta["wall_ns"], profile.meta["samples"], profile.meta["frequency"]), (8 * MS, 5, 1000000))
 
+    def test_unknown_facts(self):
+        """perf does not say what it cost."""
+        table = self.succeeds(["pbin-aggregate"], stdin=self.convert(simple().finish())).out
+        self.assertIn(b"recorded as", table)
+        self.assertNotIn(b"time in the sampler", table)
+
     def test_order(self):
         """Records of two CPUs that come one after another are put in order within their rounds."""
         rng = random.Random(7)
