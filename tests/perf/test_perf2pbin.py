@@ -422,6 +422,29 @@ name_and_burn("last")"""
         self.assertEqual({key: n for key, (n, _) in got.items()}, dict(want))
         self.assertTrue({"first", "second", "third", "fourth", "last"} <= {name for _, name in want}, want)
 
+    @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+    def test_vdso_now(self):
+        """Code of the vdso is that of the running kernel, if the build-id is."""
+        path = os.path.join(self.folder, "perf.data")
+        program = "import time\nend = time.thread_time() + 0.5\nwhile time.thread_time() < end:\n for _ in range(999): time.time()"
+        ended = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "5000", "-o", path, "/usr/bin/python3", "-c", program],
+                               capture_output=True, check=False)
+        if ended.returncode != 0 or not os.path.exists(path):
+            self.skipTest("perf record is not permitted: " + ended.stderr.decode(errors="replace")[:200])
+        listed = subprocess.run(["perf", "buildid-list", "-i", path], capture_output=True, check=True).stdout.decode()
+        number = [line.split()[0] for line in listed.splitlines() if line.endswith("[vdso]")]
+        if not number:
+            self.skipTest("no samples in the vdso")
+        with open(path, "rb") as f:
+            data = f.read()
+        for changed in (False, True):
+            if changed:
+                data = data.replace(bytes.fromhex(number[0]), bytes(20))
+            got = self.table(self.convert(data), "binary,function")
+            names = {function for binary, function in got if binary == "[vdso]"}
+            self.assertEqual("_unknown" in names, changed, names)
+            self.assertEqual(any("gettime" in name or "time" in name for name in names), not changed, names)
+
 
 if __name__ == "__main__":
     unittest.main()
