@@ -576,7 +576,7 @@ class PtraceTruth(Truth, Case):
                      static double now(void) {
                         struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
                      __attribute__((noipa)) void work(void) { for (int i = 0; i < 100000; i++) sum += i; }
-                     static void *run(void *unused) { (void)unused; while (now() < 0.025) work(); return 0; }
+                     static void *run(void *unused) { (void)unused; while (now() < 0.1) work(); return 0; }
                      int main(void) {
                         pthread_t threads[40];
                         for (int i = 0; i < 40; i++) pthread_create(&threads[i], 0, run, 0);
@@ -593,7 +593,9 @@ class PtraceTruth(Truth, Case):
         subprocess.run([sampler, "-q", "--engine", "ptrace", "-o", self.out, "--", program], check=True,
                        preexec_fn=become_ordinary, cwd="/", timeout=LIMIT)
         table = self.table("function")
-        self.assertLess(table.get("_kernel", 0), 0.3 * sum(table.values()), table)
+        count = sum(flag & RAN for flag, _ in Profile(self.out).seen)
+        chance = 2 * (0.3 * 0.7 / count) ** 0.5  # a slow machine takes few samples
+        self.assertLess(table.get("_kernel", 0), (0.3 + chance) * sum(table.values()), (count, table))
 
     def test_threads_that_wait_are_left_alone(self):
         """A stop would wake them: CPU time that they do not use without a sampler, and waits that end with EINTR."""
