@@ -59,6 +59,16 @@ struct output *tool_output(const struct tool_common *common, unsigned flags, str
     return output_open(common->output, flags | (common->bzip2 ? OUTPUT_BZIP2 : 0), err);
 }
 
+int tool_commit(const struct tool_common *common, struct output *out, int result)
+{
+    if (out == NULL)
+        return -1;
+    if (result == 0 && (!common->reporter.strict || common->reporter.warnings == 0))
+        return output_commit(out);
+    output_discard(out);
+    return result;
+}
+
 /* The characters in a line of standard output, 0: no limit. */
 static size_t line_width(void)
 {

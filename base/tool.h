@@ -101,6 +101,10 @@ uint64_t tool_whole(struct argp_state *state, const char *option, const char *te
 /* Opens the output that -o and --bzip2 specify; FLAGS and the result are those of output_open. */
 struct output *tool_output(const struct tool_common *common, unsigned flags, struct error *err);
 
+/* Ends OUT, the result of tool_output, after it was written with RESULT (0 or -1): it appears if RESULT is 0, unless warnings
+ * are errors (--strict) and there were any; else it is discarded. Returns RESULT, or -1 if OUT is NULL or cannot appear. */
+int tool_commit(const struct tool_common *common, struct output *out, int result);
+
 /* The style of tables for the output, with its width set: on stdout, $COLUMNS or else the width of the terminal.
  * Files, and pipes without $COLUMNS, have no width, so that their contents do not depend on a window. Borrowed from
  * COMMON. */

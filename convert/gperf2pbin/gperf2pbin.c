@@ -190,11 +190,7 @@ static int write_pbin(struct options *o, const struct gperf *gperf, const char *
         out == NULL ? -1
                     : pc_sums_write(&c->sums, &profile, &o->symbols, out, &o->common.reporter, err);
     free(dialect);
-    if (result == 0 && (!o->common.reporter.strict || o->common.reporter.warnings == 0))
-        return output_commit(out);
-    if (out != NULL)
-        output_discard(out);
-    return result;
+    return tool_commit(&o->common, out, result);
 }
 
 static int convert(struct options *o, struct stream *in, struct error *err)

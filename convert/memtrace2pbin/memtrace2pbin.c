@@ -103,11 +103,7 @@ static int write_pbin(struct options *o, const char *file, const struct pc_sums 
                      : pc_sums_write(sums, &profile, &o->symbols, out, &o->common.reporter, err);
     }
     given_code_free(&code);
-    if (result == 0 && (!o->common.reporter.strict || o->common.reporter.warnings == 0))
-        return output_commit(out);
-    if (out != NULL)
-        output_discard(out);
-    return result;
+    return tool_commit(&o->common, out, result);
 }
 
 static int convert(struct options *o, struct stream *in, struct error *err)
@@ -123,11 +119,7 @@ static int convert(struct options *o, struct stream *in, struct error *err)
         if (memtrace_is_cut(trace))
             report_warning(reporter, "%s: truncated: kept %" PRIu64 " accesses", stream_name(in),
                            accesses);
-        if (o->code.elf == NULL && o->code.vmmap == NULL)
-            report_warning(
-                reporter,
-                "%s: program counters have no function names (-m VMMAP or -e ELF supplies them)",
-                stream_name(in));
+        given_code_warn(&o->code, stream_name(in), reporter);
         result = write_pbin(o, stream_name(in), &sums, accesses, err);
     }
     memtrace_close(trace);

@@ -72,11 +72,8 @@ static int convert(struct options *o, struct perf *perf, const char *file, struc
     struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
     if (out == NULL)
         return -1;
-    if (perf_convert(perf, file, &o->convert, out, &o->common.reporter, err) == 0 &&
-        (!o->common.reporter.strict || o->common.reporter.warnings == 0))
-        return output_commit(out);
-    output_discard(out);
-    return err->text[0] != '\0' ? -1 : 0;
+    int result = perf_convert(perf, file, &o->convert, out, &o->common.reporter, err);
+    return tool_commit(&o->common, out, result);
 }
 
 const char *argp_program_version = "perf2pbin (pbin-tools) " PBIN_TOOLS_VERSION;

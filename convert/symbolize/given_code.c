@@ -33,6 +33,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 const struct argp given_code_argp = {.options = arguments, .parser = parse};
 
+void given_code_warn(const struct given_code_options *options, const char *file,
+                     struct reporter *reporter)
+{
+    if (options->elf == NULL && options->vmmap == NULL)
+        report_warning(
+            reporter,
+            "%s: program counters have no function names (-m VMMAP or -e ELF supplies them)", file);
+}
+
 static struct code_map *add_map(struct given_code *code, size_t *capacity)
 {
     mem_reserve(&code->maps, capacity, code->count + 1, sizeof *code->maps);

@@ -5,6 +5,7 @@
 
 #include <argp.h>
 
+#include "base/report.h"
 #include "convert/symbolize/symbolizer_input.h"
 #include "formats/raw/raw.h"
 
@@ -16,6 +17,10 @@ struct given_code_options {
 
 /* The options -m and -e; its input is a struct given_code_options. */
 extern const struct argp given_code_argp;
+
+/* Warns that addresses of FILE have no names if OPTIONS give no mappings. */
+void given_code_warn(const struct given_code_options *options, const char *file,
+                     struct reporter *reporter);
 
 /* The mappings given by OPTIONS. All zero: empty; given_code_free frees it. */
 struct given_code {

@@ -81,10 +81,7 @@ static void explain(struct options *o, const char *file, const struct tracerv_su
         report_warning(reporter,
                        "%s: %" PRIu64 " records are not later than the one before: left out", file,
                        s->disordered);
-    if (o->convert.code.elf == NULL && o->convert.code.vmmap == NULL)
-        report_warning(
-            reporter,
-            "%s: program counters have no function names (-m VMMAP or -e ELF supplies them)", file);
+    given_code_warn(&o->convert.code, file, reporter);
     report_verbose(reporter,
                    "%s: %" PRIu64 " records, %" PRIu64 " cycles with instructions, from %" PRIu64
                    " to %" PRIu64 ", at most %zu in a cycle",
@@ -100,10 +97,7 @@ static int write_pbin(struct options *o, struct stream *in, const struct tracerv
     int result = stream_seek(in, 0, err);
     if (result == 0)
         result = tracerv_convert(in, &o->convert, s, out, &o->common.reporter, err);
-    if (result == 0 && (!o->common.reporter.strict || o->common.reporter.warnings == 0))
-        return output_commit(out);
-    output_discard(out);
-    return result;
+    return tool_commit(&o->common, out, result);
 }
 
 static int convert(struct options *o, struct stream *in, struct error *err)
