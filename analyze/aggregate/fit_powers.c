@@ -585,10 +585,12 @@ static double moved_weight(const struct problem *p, size_t column, size_t c)
     if (!p->waits)
         return c > 0 ? fmax(0, product_of(p, column, c)) : 0;
     const double *products = p->s[UNCORRECTED] + column * p->columns;
+    if (c > 0)
+        return fmax(0, -products[c]);
     double all = 0;
     for (size_t o = 1; o < p->columns; o++)
         all += o != column ? fmax(0, -products[o]) : 0;
-    return c > 0 ? fmax(0, -products[c]) : fmax(0, products[column] - all);
+    return fmax(0, products[column] - all);
 }
 
 /* The same as part of the whole. */
