@@ -364,12 +364,10 @@ static void set_pace(struct meter *meter)
 static void correct_period(struct power *p, struct meter *meter, size_t index, uint64_t clock)
 {
     struct track *t = &meter->tracks[index];
-    uint64_t *period = &meter->channels.list[index].period;
-    t->updates.ns = *period;
-    update_period_moved(&t->updates, t->seen, clock);
-    if (t->updates.ns == *period)
+    uint64_t *period = &meter->channels.list[index].period, before = *period;
+    update_period_moved(&t->updates, period, t->seen, clock);
+    if (*period == before)
         return;
-    *period = t->updates.ns;
     if (!t->skip && t->number < p->source_count)
         p->sources[t->number].period = *period;
     set_pace(meter);

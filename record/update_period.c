@@ -26,27 +26,28 @@ uint64_t update_period_usual(uint64_t *steps, unsigned count)
     return alike > 0 ? sum / alike : median;
 }
 
-void update_period_moved(struct update_period *period, uint64_t after, uint64_t upto)
+void update_period_moved(struct update_period *shown, uint64_t *period, uint64_t after,
+                         uint64_t upto)
 {
-    uint64_t most = upto - period->after;
-    uint64_t least = after > period->upto ? after - period->upto : 0;
+    uint64_t most = upto - shown->after;
+    uint64_t least = after > shown->upto ? after - shown->upto : 0;
     uint64_t between = (least + most) / 2;
-    bool known = period->upto > 0 && period->ns > 0;
-    period->after = after;
-    period->upto = upto;
+    bool known = shown->upto > 0 && *period > 0;
+    shown->after = after;
+    shown->upto = upto;
     if (!known)
         return;
-    if (most < period->ns - period->ns / 8) {
-        period->ns = between;
-        period->longer = 0;
-    } else if (least > period->ns + period->ns / 8) {
-        period->shortest =
-            period->longer == 0 || between < period->shortest ? between : period->shortest;
-        if (++period->longer == LATE_IN_TURN) {
-            period->ns = period->shortest;
-            period->longer = 0;
+    if (most < *period - *period / 8) {
+        *period = between;
+        shown->longer = 0;
+    } else if (least > *period + *period / 8) {
+        shown->shortest =
+            shown->longer == 0 || between < shown->shortest ? between : shown->shortest;
+        if (++shown->longer == LATE_IN_TURN) {
+            *period = shown->shortest;
+            shown->longer = 0;
         }
     } else {
-        period->longer = 0;
+        shown->longer = 0;
     }
 }

@@ -7,11 +7,11 @@
 
 #include <stdint.h>
 
+/* What readings have shown. All zero: nothing. */
 struct update_period {
-    uint64_t ns; /* 0: unknown */
     uint64_t after,
-        upto; /* CLOCK_MONOTONIC [ns] of the readings around the last update; UPTO 0: none yet */
-    unsigned longer;   /* updates in turn that came too late for NS ... */
+        upto;        /* CLOCK_MONOTONIC [ns] of the readings around the last update; UPTO 0: none */
+    unsigned longer; /* updates in turn that came too late for the period ... */
     uint64_t shortest; /* ... and the shortest time between two of them [ns] */
 };
 
@@ -19,7 +19,9 @@ struct update_period {
  * known to a reading, and updates may have been missed. Sorts STEPS. */
 uint64_t update_period_usual(uint64_t *steps, unsigned count);
 
-/* The counter moved after the reading at AFTER and not after the one at UPTO. Corrects PERIOD if this proves it wrong. */
-void update_period_moved(struct update_period *period, uint64_t after, uint64_t upto);
+/* The counter moved after the reading at AFTER and not after the one at UPTO. Corrects *PERIOD [ns] (0: unknown) if this
+ * proves it wrong. */
+void update_period_moved(struct update_period *shown, uint64_t *period, uint64_t after,
+                         uint64_t upto);
 
 #endif

@@ -9,12 +9,13 @@
 /* A counter updated every 50 ms; each update is seen by a reading at most 5 ms late, every fifth DELAY [ns] late. */
 static uint64_t learnt(uint64_t wrong, uint64_t delay)
 {
-    struct update_period period = {.ns = wrong};
+    struct update_period shown = {0};
+    uint64_t period = wrong;
     for (uint64_t i = 1; i <= 40; i++) {
         uint64_t update = i * 50 * MS, late = 1 + i * 7919 % (5 * MS) + (i % 5 == 0 ? delay : 0);
-        update_period_moved(&period, update - (5 * MS - late % (5 * MS)), update + late);
+        update_period_moved(&shown, &period, update - (5 * MS - late % (5 * MS)), update + late);
     }
-    return period.ns;
+    return period;
 }
 
 static void near_right(struct check *check)
@@ -39,13 +40,14 @@ static void wrong(struct check *check)
 /* One late update does not make a period longer. */
 static void late_once(struct check *check)
 {
-    struct update_period period = {.ns = 50 * MS};
+    struct update_period shown = {0};
+    uint64_t period = 50 * MS;
     uint64_t at = 1000 * MS;
     for (unsigned i = 0; i < 30; i++) {
         at += i % 4 == 0 ? 90 * MS : 50 * MS;
-        update_period_moved(&period, at - MS, at + MS);
+        update_period_moved(&shown, &period, at - MS, at + MS);
     }
-    CHECK_EQ(period.ns, 50 * MS);
+    CHECK_EQ(period, 50 * MS);
 }
 
 static void usual(struct check *check)
