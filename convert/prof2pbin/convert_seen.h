@@ -3,9 +3,9 @@
 #ifndef CONVERT_PROF2PBIN_CONVERT_SEEN_H
 #define CONVERT_PROF2PBIN_CONVERT_SEEN_H
 
-#include "convert/symbolize/address_spaces.h"
 #include "convert/prof2pbin/cpu_weights.h"
 #include "convert/prof2pbin/jit_names.h"
+#include "convert/symbolize/address_spaces.h"
 #include "convert/symbolize/locations.h"
 
 struct seen_conversion;

@@ -542,12 +542,12 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
  * switch 80000 times a second lack a quarter of their time. They also count time that the host of a virtual machine takes from a
  * thread. What the kernel counts for a process, and wait4 reports for the run, is exact:
  *
- *   a process that ended, of 10 ms or more: the kernel counts what a thread used up to the last tick or switch before its end, so
- *                         that a tick of each thread may be missing, or all of a short one. If its threads have more than that
- *                         together, all are reduced in proportion; if they have more, but not as much, the count is not
- *                         used; if they have less, they get
- *                         equal parts of the rest as unsampled, but for the first thread of the program if there are others: it
- *                         exists until the program is waited for, so that what the kernel counted for it is known
+ *   a process that ended, of 10 ms or more: the kernel counts what a thread used up to the last tick or switch before its
+ *                         end, so that a tick of each thread may be missing, or all of a short one. If its threads have
+ *                         more than that together, all are reduced in proportion; if they have more, but not as much,
+ *                         the count is not used; if they have less, they get equal parts of the rest as unsampled, but
+ *                         for the first thread of the program if there are others: it exists until the program is waited
+ *                         for, so that what the kernel counted for it is known
  *   other processes:      the same with the rest of the run, but nothing is reduced if there are several, because the
  *                         program may not have waited for all; if there are no others, all threads get equal parts of
  *                         it: the kernel counts a process before its memory is freed */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/map_samples.h"
 
-#include "convert/symbolize/address_spaces.h"
 #include "convert/prof2pbin/thread_tracker.h"
+#include "convert/symbolize/address_spaces.h"
 
 struct counting {
     const struct symbolizer *symbolizer;
