@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/intern.h"
 #include "base/memory.h"
+#include "base/own_vdso.h"
 #include "formats/elf/elf_content.h"
 #include "formats/elf/elf_file.h"
 #include "record/clock.h"
@@ -79,7 +79,7 @@ struct images {
     size_t nameless_count, nameless_capacity;
     struct raw_code *codes; /* what was read; path and content among the texts */
     size_t code_count, code_capacity;
-    uint8_t *vdso; /* of this process: all processes have the same */
+    const uint8_t *vdso; /* of this process: all processes have the same */
     size_t vdso_size;
     bool vdso_put;
 };
@@ -131,32 +131,16 @@ static FILE *open_maps(const char *who)
     return fopen(name, "re");
 }
 
-/* The vdso is the same in all processes of the machine, except those with 32 bits. */
-static void find_vdso(struct images *images)
-{
-    const void *image = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-    char *text = NULL;
-    size_t room = 0;
-    struct line line;
-    FILE *file = image != NULL ? open_maps("self") : NULL;
-    while (file != NULL && images->vdso == NULL && getline(&text, &room, file) > 0) {
-        if (!parse_line(text, &line) || line.start != (uintptr_t)image ||
-            line.end - line.start > MAX_RAW_VDSO)
-            continue;
-        images->vdso_size = (size_t)(line.end - line.start);
-        images->vdso = mem_alloc(images->vdso_size);
-        memcpy(images->vdso, image, images->vdso_size);
-    }
-    if (file != NULL)
-        fclose(file);
-    free(text);
-}
-
 struct images *images_new(void)
 {
     struct images *images = mem_zalloc(1, sizeof *images);
     images->texts = strings_new();
-    find_vdso(images);
+    size_t size;
+    const uint8_t *vdso = own_vdso(&size);
+    if (size <= MAX_RAW_VDSO) {
+        images->vdso = vdso;
+        images->vdso_size = size;
+    }
     return images;
 }
 
@@ -176,7 +160,6 @@ void images_delete(struct images *images)
         elf_file_close(images->nameless[i].file);
     free(images->nameless);
     free(images->codes);
-    free(images->vdso);
     numbers_free(&images->pids);
     numbers_free(&images->files);
     strings_delete(images->texts);

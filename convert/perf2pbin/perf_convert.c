@@ -8,8 +8,8 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "convert/perf2pbin/own_vdso.h"
 #include "convert/perf2pbin/perf_processes.h"
+#include "convert/perf2pbin/perf_vdso.h"
 #include "convert/symbolize/address_spaces.h"
 #include "convert/symbolize/debuginfod.h"
 #include "convert/symbolize/locations.h"
@@ -406,7 +406,7 @@ static int put_samples(struct conversion *c, struct output *out, struct error *e
 {
     struct pbin_meta meta;
     struct location_facts facts = {0};
-    own_vdso_find(&c->processes.ext);
+    perf_vdso_find(&c->processes.ext);
     struct address_spaces *spaces = address_spaces_new(&c->processes.ext);
     facts.maps = address_spaces_maps(spaces, &facts.map_count);
     describe(c, &meta);
