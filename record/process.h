@@ -21,7 +21,7 @@ uint64_t process_cpu(pid_t pid);
 /* The ticks of the kernel that found process PID in user code, and in the kernel, times the time between two ticks [ns].
  * Returns whether they are known. */
 bool process_ticks(pid_t pid, uint64_t *user, uint64_t *system);
-/* In TEXT, the file `stat` of a process or thread: field FIELD, from 3 on, as numbered in proc_pid_stat(5), and the space
+/* In TEXT, the file `stat` of a process or thread: field FIELD, at least 3, as numbered in proc_pid_stat(5), and the space
  * before it; NULL: it is missing. */
 const char *process_stat_field(const char *text, int field);
 /* In such a TEXT: the page faults, minor and major, 0: unknown; the CPU on which it runs or last ran, -1: unknown. */

@@ -36,7 +36,7 @@ void perf_processes_free(struct perf_processes *processes);
 /* The same records are to follow again, from the first. */
 void perf_processes_again(struct perf_processes *processes);
 
-/* Takes a record that is no sample; records are in order of time. */
+/* Takes a record other than a sample; records are in order of time. */
 void perf_processes_follow(struct perf_processes *processes, const struct perf_record *record);
 
 /* The task of a sample. */

@@ -67,9 +67,9 @@ static uint32_t event_of(const struct perf *p, const struct perf_raw *raw)
     } else if (sample) {
         perf_skip(&f, size_of(type, PERF_HAS_IP | PERF_HAS_TID | PERF_HAS_TIME | PERF_HAS_ADDRESS));
     } else {
-        uint64_t behind =
+        uint64_t rest =
             (unsigned)__builtin_popcountll(type & (PERF_HAS_ID | PERF_HAS_STREAM | PERF_HAS_CPU));
-        perf_skip(&f, f.left >= behind * 8 ? f.left - behind * 8 : 0);
+        perf_skip(&f, f.left >= rest * 8 ? f.left - rest * 8 : 0);
     }
     id = perf_u64(&f);
     uint32_t number = numbers_find(&p->ids, id);
@@ -78,16 +78,16 @@ static uint32_t event_of(const struct perf *p, const struct perf_raw *raw)
     return sample ? UINT32_MAX : 0; /* of what perf itself made */
 }
 
-/* The time of a record that is no sample: one of the fields at its end; 0 if it has none. */
+/* The time of a record other than a sample: one of the fields at its end; 0 if it has none. */
 static uint64_t time_at_end(const struct perf *p, const struct perf_raw *raw)
 {
     const struct perf_layout *layout = &p->layouts[event_of(p, raw)];
     struct perf_fields f = raw->body;
-    uint64_t behind = size_of(layout->sample_type, PERF_HAS_TIME | PERF_HAS_ID | PERF_HAS_STREAM |
-                                                       PERF_HAS_CPU | PERF_HAS_IDENTIFIER);
-    if (!layout->sample_id_all || (layout->sample_type & PERF_HAS_TIME) == 0 || f.left < behind)
+    uint64_t rest = size_of(layout->sample_type, PERF_HAS_TIME | PERF_HAS_ID | PERF_HAS_STREAM |
+                                                     PERF_HAS_CPU | PERF_HAS_IDENTIFIER);
+    if (!layout->sample_id_all || (layout->sample_type & PERF_HAS_TIME) == 0 || f.left < rest)
         return 0;
-    perf_skip(&f, f.left - behind);
+    perf_skip(&f, f.left - rest);
     return perf_u64(&f);
 }
 

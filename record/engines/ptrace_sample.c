@@ -310,7 +310,7 @@ static void keep_one(cpu_set_t *cpus, uint64_t turn)
 }
 
 /* The sampler runs on a CPU that runs a thread of the program: there the thread stops at once, while one on another CPU
- * runs until it is told, often to the end of its next system call. Nor does it disturb another CPU or program then. But
+ * runs until it is interrupted, often to the end of its next system call. Nor does it disturb another CPU or program then. But
  * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
  * then run the sampler when the page fault has been counted. From another CPU it sees them. Threads that sleep may wake
  * on any CPU: the sampler then follows them with each sample. Where threads often call the kernel on several CPUs, it takes these
