@@ -9,6 +9,7 @@
 
 #include "analyze/aggregate/measure_view.h"
 #include "analyze/aggregate/report_rows.h"
+#include "analyze/aggregate/sampled.h"
 #include "base/memory.h"
 #include "plot/names.h"
 #include "plot/text.h"
@@ -231,12 +232,14 @@ void ranking_intervals(struct ranking *r, const struct aggregate *a)
 {
     if (aggregate_run_count(a) != 1 || (r->metric != METRIC_TIME && r->metric != METRIC_ENERGY))
         return;
-    double code = 0, n = aggregate_deciding_samples(a); /* only what is in code is sampled */
-    for (size_t i = 0; i < r->count; i++)
-        code += r->rows[i].values.samples > 0 ? r->rows[i].value : 0;
+    struct sampled_code code; /* only what is in code is sampled */
+    sampled_code_of(&code, a);
     for (size_t i = 0; i < r->count; i++) {
         struct ranked_row *row = &r->rows[i];
-        row->error = row->values.samples > 0 ? row_part_interval(row->value, code, n) : NAN;
+        const struct row_values *values = &row->values;
+        row->error = r->metric == METRIC_ENERGY ? sampled_energy(&code, values)
+                     : values->samples > 0      ? sampled_time(&code, values->time, values->entries)
+                                                : NAN;
     }
 }
 

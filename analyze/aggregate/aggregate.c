@@ -272,6 +272,12 @@ static int check_balance(const struct aggregate *a, struct error *err)
                      a->quantity.name != NULL ? a->quantity.unit : "J");
 }
 
+double aggregate_window(const struct aggregate *a, double *samples)
+{
+    *samples = a->window_samples;
+    return a->window_samples > 0 ? a->window_ns / a->window_samples * 1e-9 : NAN;
+}
+
 double aggregate_stay(const struct aggregate *a)
 {
     double time = 0, entries = 0;

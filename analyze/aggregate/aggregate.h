@@ -84,6 +84,10 @@ int aggregate_measure(const struct aggregate *aggregate, const char *name);
  * thread samples count. */
 double aggregate_deciding_samples(const struct aggregate *aggregate);
 
+/* The mean time between two updates of the sensor [s], in as many samples as *SAMPLES says; NAN if the energy was not divided
+ * by windows. */
+double aggregate_window(const struct aggregate *aggregate, double *samples);
+
 /* How long a row runs at a time, on average, in windows of the sensor; NAN if that is not known. */
 double aggregate_stay(const struct aggregate *aggregate);
 

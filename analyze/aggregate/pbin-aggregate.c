@@ -25,18 +25,27 @@ static const struct table_format *choose_format(const struct aggregate_command *
     return table_format_choose(o->common.format, o->common.output, &table_text);
 }
 
-/* What --ci does not show: a window that contains several rows is divided as if its power were constant. */
+/* Energies have no intervals where they would not contain the truth; otherwise these include what a window moves that contains
+ * several rows, as it is divided as if its power were constant. */
 static void note_mixing(const struct aggregate *a, struct aggregate_command *o)
 {
     /* simulated: of two rows in turn, the one with half of the power gets a third of its energy in a window too much */
     double stay = aggregate_stay(a), moved = 1 / (3 * stay), least = 0.01, most = 0.5;
-    if (!o->report.intervals || o->aggregate.rows.fit || !(moved >= least))
+    struct sampled_code code;
+    if (!o->report.intervals || o->aggregate.rows.fit)
+        return;
+    sampled_code_of(&code, a);
+    if (code.obstacle != NULL && code.energy != 0)
+        report_warning(&o->common.reporter,
+                       "energies have no intervals: %s; --energy-model=fit computes some",
+                       code.obstacle);
+    if (!(moved >= least))
         return;
     report_warning(
         &o->common.reporter,
         "a row runs for %.2g updates of the sensor at a time, on average: energy moves to rows "
-        "with less power than others (about %.0f %% of theirs, if others have twice the power), "
-        "which the intervals do not include; --energy-model=fit avoids it",
+        "with less power than others (about %.0f %% of theirs, if others have twice the power); "
+        "--energy-model=fit avoids it",
         stay, 100 * (moved < most ? moved : most));
 }
 

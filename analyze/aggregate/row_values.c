@@ -79,9 +79,3 @@ void row_sums_join(struct pbin_sums *to, const struct pbin_sums *from)
                       ? UINT64_MAX
                       : to->entries + from->entries;
 }
-
-double row_part_interval(double part, double whole, double n)
-{
-    double p = part / whole;
-    return p >= 0 && p <= 1 && n > 0 ? 1.96 * sqrt(p * (1 - p) / n) * fabs(whole) : NAN;
-}

@@ -51,8 +51,4 @@ void row_spread_of(const struct pbin_sums *sums, size_t runs, struct row_spread 
 /* TO += FROM for rows of the same runs. Adds only the sums; the spread becomes invalid. */
 void row_sums_join(struct pbin_sums *to, const struct pbin_sums *from);
 
-/* Half of the 95 % interval of PART, in its unit: 1.96 sqrt(p (1 - p) / n) times the whole, where p is PART / WHOLE and WHOLE
- * is of N samples. NaN if unknown. */
-double row_part_interval(double part, double whole, double n);
-
 #endif

@@ -146,7 +146,7 @@ static double percent(double part, double whole)
 /* Half-width of the 95 % interval of the time of a row [s]. */
 static double time_interval(const struct row_view *v, const struct row_values *values)
 {
-    return row_part_interval(values->time, v->total_values.time, v->deciding);
+    return sampled_time(&v->code, values->time, values->entries);
 }
 
 /* The same of its energy [J]. Sampling decides how the energy in code is divided; how much is in code, and in _idle and the
@@ -156,7 +156,7 @@ static double energy_interval(const struct row_view *v, const struct row_values 
     bool all = values->energy == v->total_values.energy;
     if (!v->has_quantity || (values->samples == 0 && values->energy != 0))
         return NAN;
-    return all ? 0 : row_part_interval(values->energy, v->code_energy, v->deciding);
+    return all ? 0 : sampled_energy(&v->code, values);
 }
 
 static size_t spread_cells(const struct row_view *v, const struct pbin_sums *sums, bool spread,
@@ -433,7 +433,6 @@ static void spread_of_total(struct row_view *v)
 void row_view_init(struct row_view *v, const struct aggregate *aggregate,
                    const struct report_options *report)
 {
-    exact code = 0;
     memset(v, 0, sizeof *v);
     v->aggregate = aggregate;
     v->keys = aggregate_keys(aggregate);
@@ -447,13 +446,10 @@ void row_view_init(struct row_view *v, const struct aggregate *aggregate,
         row_sums_join(sum, &row->sums);
         v->total_static += row_view_shows(v, row) ? row_view_static(v, row) : 0;
         sum->runs += row->sums.runs > 0;
-        if (row_view_shows(v, row) && row->sums.samples > 0)
-            code += row->sums.energy;
     }
     spread_of_total(v);
     row_values_of(&v->total, v->runs, &v->total_values);
-    v->code_energy = exact_to_double(code, ENERGY_SHIFT, v->runs > 0 ? v->runs : 1);
-    v->deciding = aggregate_deciding_samples(v->aggregate);
+    sampled_code_of(&v->code, aggregate);
     v->calls_only =
         v->total.samples == 0 && aggregate_measure(aggregate, "calls") >= 0 && v->total.runs > 0;
     v->sort = report->sort == METRIC_TIME && v->calls_only && v->total.time == 0 ? METRIC_CALLS

@@ -6,6 +6,7 @@
 #include "analyze/aggregate/aggregate.h"
 #include "analyze/aggregate/measure_view.h"
 #include "analyze/aggregate/row_values.h"
+#include "analyze/aggregate/sampled.h"
 #include "formats/table/table.h"
 
 /* How rows are shown. */
@@ -44,8 +45,7 @@ struct row_view {
     struct pbin_sums total, excluded;
     exact total_static;
     struct row_values total_values;
-    double deciding;    /* samples that intervals depend on */
-    double code_energy; /* of rows with samples: the mean over the runs [J] */
+    struct sampled_code code;
     bool has_quantity;
     bool fitted;     /* energies come from aggregate_fit */
     size_t power_at; /* column of the power */

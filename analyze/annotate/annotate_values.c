@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "analyze/aggregate/row_values.h"
+#include "analyze/aggregate/sampled.h"
 
 double annotation_metric(const struct annotation *a, const struct annotate_sums *sums)
 {
@@ -44,13 +44,18 @@ double annotation_value(const struct annotation *a, const struct annotate_sums *
 double annotation_interval(const struct annotation *a, const struct annotate_sums *sums,
                            enum annotate_value value)
 {
-    if (value == ANNOTATE_SAMPLES)
-        return NAN;
+    bool is_time =
+        value == ANNOTATE_TIME || (value == ANNOTATE_SHARE && a->options->metric == HEAT_TIME);
+    if (!is_time)
+        return NAN; /* lines run for less than a window at a time: energy has a bias that no interval shows */
     if (sums->samples == 0 && sums->energy != 0)
         return NAN; /* energy in no code is measured, not sampled */
     double whole = annotation_value(a, &a->sampled, value);
-    double n = exact_to_double(a->total.samples, SAMPLES_SHIFT, 1) - (double)a->waiting;
-    return row_part_interval(annotation_value(a, sums, value), whole, n);
+    struct sampled_code code = {.time = whole,
+                                .samples = exact_to_double(a->total.samples, SAMPLES_SHIFT, 1) -
+                                           (double)a->waiting,
+                                .runs = a->runs > 0 ? (double)a->runs : 1};
+    return sampled_time(&code, annotation_value(a, sums, value), NAN);
 }
 
 bool annotation_is_hot(const struct annotation *a, const struct annotate_sums *sums,

@@ -21,8 +21,9 @@ enum annotate_value {
 double annotation_value(const struct annotation *annotation, const struct annotate_sums *sums,
                         enum annotate_value value);
 
-/* Half of the 95 % interval of annotation_value: 1.96 sqrt(p (1 - p) / n) times the total of all code, where p is the part of that
- * total and n is the number of thread samples with CPU time in all runs. NaN for ANNOTATE_SAMPLES or if unknown. */
+/* Half of the 95 % interval of annotation_value: sampled_time as if samples were independent, from the number of thread samples
+ * with CPU time in all runs. NaN for samples, for energies, whose division among lines has an error that samples do not
+ * show, or if unknown. */
 double annotation_interval(const struct annotation *annotation, const struct annotate_sums *sums,
                            enum annotate_value value);
 

@@ -58,7 +58,8 @@ static void choose_paint(struct listing *l)
 
 static bool has_interval(const struct listing *l, int value)
 {
-    return l->annotation->options->intervals && value != ANNOTATE_SAMPLES;
+    return l->annotation->options->intervals && value != ANNOTATE_SAMPLES &&
+           value != ANNOTATE_ENERGY;
 }
 
 /* Caller frees. */

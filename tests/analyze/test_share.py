@@ -321,7 +321,7 @@ class ShareTest(tool.Case):
                       ["total"]["energy"] for m in ("share", "sample")}
             self.assertEqual(len(totals), 1)
 
-    def test_what_intervals_do_not_include(self):
+    def test_a_warning_of_what_windows_move(self):
         """With --ci, a warning says how long rows run in windows of ten samples, and how much energy that moves. Of a row of 10 W
         that takes turns with one of 20 W, a third of a window's part is too much, as by exact integrals in make bench-truth."""
         for stay, percent, wrong in ((30, 11, 0.11), (5, 50, 0.5), (1000, None, 0)):
@@ -338,7 +338,7 @@ class ShareTest(tool.Case):
             path = self.file("mixed.pbin", pbin.write(make(taken)))
             for argv, warns in (((), False), (("--ci",), percent is not None), (("--ci", "--energy-model=fit"), False)):
                 ended = self.succeeds(["pbin-aggregate", *argv, path])
-                self.assertEqual("which the intervals do not include" in ended.err, warns, (stay, argv, ended.err))
+                self.assertEqual("energy moves to rows" in ended.err, warns, (stay, argv, ended.err))
                 if warns:
                     self.assertIn(f"a row runs for {stay / 10:.2g} updates", ended.err)
                     self.assertIn(f"(about {percent} % of theirs", ended.err)

@@ -154,12 +154,14 @@ class Sums(Recorded):
         rows = [row for row in self.json("--ci", "-f", "burn_50", self.burn) if row["samples"]]
         self.assertEqual({row["line"] for row in rows}, set(want))
         for row in rows:
-            for name in ("time_ci_approx", "share_ci_approx", "energy_ci_approx"):
-                self.assertAlmostEqual(row[name], want[row["line"]][name], 9)
+            for name in ("time_ci_approx", "share_ci_approx"):  # lines change at almost every sample
+                self.assertGreaterEqual(row[name], want[row["line"]][name] - 1e-9)
+                self.assertLess(row[name], 1.5 * want[row["line"]][name])
             self.assertGreater(row["time_ci_approx"], 0)
+            self.assertIsNone(row["energy_ci_approx"])
         text = self.text("--ci", "-f", "burn_50", self.burn)
-        self.assertRegex(text, r"\n +time \+-95% \[s\]  share \+-95% \[%\]  +energy \+-95% \[J\] +line ")
-        self.assertEqual(len(re.findall(r"(?m)^( *[\d.]+ \+-[\d.]+ *){3}\d+ \|", text)), len(rows))
+        self.assertRegex(text, r"\n +time \+-95% \[s\]  share \+-95% \[%\]  +energy \[J\] +line ")
+        self.assertEqual(len(re.findall(r"(?m)^( *[\d.]+ \+-[\d.]+ *){2}[\d.]+ +\d+ \|", text)), len(rows))
         self.assertNotIn("share_ci_approx", self.json("-f", "burn_50", self.burn)[0])
 
     def test_weighed_as_by_aggregate(self):
@@ -466,7 +468,7 @@ class Source(Recorded):
                 for columns in (80, 200):
                     text = self.text("-f", "*", *chosen, *more, pbin, columns=columns)
                     self.assertLessEqual(max(map(len, text.splitlines())), columns, (chosen, columns))
-                    if chosen or columns == 200:
+                    if "--asm" in chosen or columns == 200:
                         self.assertEqual("(not shown: " in text, columns == 80, (chosen, columns))
         text = self.text("--asm", "-f", "burn_30", self.burn, columns=80)
         self.assertNotIn("samples  ", text)

@@ -1,0 +1,121 @@
+/* Intervals of single runs. docs/accuracy.md derives the formulas.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/sampled.h"
+
+#include <math.h>
+
+/* Two threads run at the same time if there are more thread samples than samples, but for some that are due to migrations. */
+#define PARALLEL 1.05
+/* A window that the program shares with others, or with waiting, is divided as if they all had the same power: with a greater part
+ * of the energy in _idle and _others, that moves more than chance does. */
+#define IDLE 0.02
+/* Mean intervals between samples by which windows may be longer than they seem: an update is in an interval between two samples,
+ * which is two mean intervals long, because moments are more often in long ones. */
+#define EDGES 2
+/* Where rows change more often than once per window, what a window moves is too much to be estimated. */
+#define MOST_CHANGES 1.0
+#define QUANTILE     1.96
+#define CONFIDENCE   0.95
+/* Of u (1 - u) with u anywhere in a window, where a row ends: the mean of the square, and the variance. */
+#define MOVED_SQUARE   (1.0 / 30)
+#define MOVED_VARIANCE (1.0 / 180)
+
+static void add(struct sampled_code *code, const struct row_values *row)
+{
+    code->time += row->time;
+    code->energy += row->energy;
+    code->squares += row->time > 0 ? row->energy * row->energy / row->time : 0;
+}
+
+void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregate)
+{
+    size_t runs = aggregate_run_count(aggregate);
+    double in_windows = 0, window = aggregate_window(aggregate, &in_windows), apart = 0;
+    *code = (struct sampled_code){.runs = runs > 0 ? (double)runs : 1, .window = NAN};
+    for (size_t i = 0; i < aggregate_row_count(aggregate); i++) {
+        const struct pbin_row *row = aggregate_row(aggregate, i);
+        struct row_values values;
+        row_values_of(&row->sums, runs, &values);
+        if (row->sums.samples <= 0)
+            apart += fabs(values.energy);
+        else if (!aggregate_is_excluded(aggregate, row))
+            add(code, &values);
+    }
+    code->samples = aggregate_deciding_samples(aggregate);
+    if (isnan(window))
+        code->obstacle = "the updates of the sensor are not known (they are for full profiles with "
+                         "--energy-model=share)";
+    else if (code->samples > PARALLEL * in_windows)
+        code->obstacle = "threads run at the same time";
+    else if (apart > IDLE * fabs(code->energy))
+        code->obstacle = "others and idle time have a part of the energy";
+    else
+        code->window = window + EDGES * code->time * code->runs / code->samples;
+}
+
+/* The chance that successive samples of a row with the part P are independent; sets *ENTRIES to those of all runs that are due
+ * to chance. */
+static double independence(const struct sampled_code *code, double p, double *entries)
+{
+    double most = code->samples * p * (1 - p), all = *entries * code->runs;
+    all = all < 0.5 ? 0.5 : all; /* a row that is entered before the first sample is left once */
+    *entries = all < most ? all : most;
+    return most > 0 ? *entries / most : 0;
+}
+
+double sampled_time(const struct sampled_code *code, double time, double entries)
+{
+    double p = time / code->time, mean = code->time * code->runs / code->samples;
+    if (!(p >= 0 && p <= 1 && code->samples > 0))
+        return NAN;
+    independence(code, p, &entries);
+    return QUANTILE * sqrt(2 * entries) * mean / code->runs;
+}
+
+static double normal(double x)
+{
+    return erfc(-x / sqrt(2)) / 2;
+}
+
+/* Half of an interval that contains a value with a normal error of standard deviation SIGMA and a bias of up to MOST, of either
+ * sign, in 95 % of cases (Imbens and Manski, Econometrica 72, 2004). */
+static double with_bias(double sigma, double most)
+{
+    double low = most, high = most + QUANTILE * sigma;
+    for (int i = 0; i < 60 && sigma > 0; i++) {
+        double half = (low + high) / 2;
+        bool covers = normal((half - most) / sigma) - normal((-half - most) / sigma) >= CONFIDENCE;
+        *(covers ? &high : &low) = half;
+    }
+    return high;
+}
+
+/* How far the variance of a mean over a window is below that of single moments, if rows change Z times per window. */
+static double mixing(double z)
+{
+    return z > 1e-4 ? 2 * (z - 1 + exp(-z)) / (z * z) : 1 - z / 3;
+}
+
+double sampled_energy(const struct sampled_code *code, const struct row_values *row)
+{
+    double p = row->time / code->time, rest = code->time - row->time, entries = row->entries;
+    if (!(p >= 0 && p <= 1 && row->samples > 0 && code->samples > 0))
+        return NAN;
+    if (row->energy == code->energy && row->time == code->time)
+        return 0;
+    double mean = code->time * code->runs / code->samples, x = independence(code, p, &entries);
+    double changes = x / (1 - x) / mean * code->window;
+    if (!(changes <= MOST_CHANGES) || !(row->time > 0 && rest > 0))
+        return NAN;
+    double kept = mixing(changes);
+    double own = row->energy / row->time, others = (code->energy - row->energy) / rest;
+    double apart = (others - own) / kept;
+    double spread = (code->squares - row->energy * own) / rest - others * others;
+    double moved = code->time * p * (1 - p) * (1 - kept) * fabs(apart);
+    double price = (own + others) / 2, window = code->window;
+    double variance =
+        price * price * mean * mean * (1 + x - x * x / 2) +
+        2 * window * window *
+            (apart * apart * MOVED_VARIANCE + fmax(0, spread) / (kept * kept) * MOVED_SQUARE);
+    return with_bias(sqrt(entries * variance) / code->runs, moved);
+}

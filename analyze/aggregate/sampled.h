@@ -1,0 +1,38 @@
+/* 95 % intervals of the time and energy of a row in single runs: how far what samples say is from what really ran.
+ *
+ * Samples come at random moments, and a row that was entered e times gets the time since the sample before it each time,
+ * and loses that up to the sample after it. If intervals are exponential with the mean m, both have the variance m^2 each:
+ * that of the time is 2 e m^2, exactly so if rows follow each other as a Markov chain, for stays of any length.
+ * Energy is divided with half an interval to each side: (1 + x - x^2 / 2) e m^2, where x is the chance that successive
+ * samples are independent. It also depends on the windows of the sensor, within which power is taken as constant: what
+ * that moves from rows with more power to those with less is computed from the lengths of stays, for two powers that
+ * alternate at random, and is part of the interval.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_AGGREGATE_SAMPLED_H
+#define ANALYZE_AGGREGATE_SAMPLED_H
+
+#include "analyze/aggregate/aggregate.h"
+#include "analyze/aggregate/row_values.h"
+
+/* All rows in code together. */
+struct sampled_code {
+    double time, energy;  /* means over the runs [s] [J] */
+    double squares;       /* sum of energy^2 / time over the rows [J^2/s] */
+    double samples;       /* thread samples that decide about times, of all runs */
+    double window;        /* of the sensor [s]; NaN: energies have no interval */
+    const char *obstacle; /* why; NULL: they have */
+    double runs;
+};
+
+/* Of all rows that filters do not exclude; those without samples, as _idle, are not in code. */
+void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregate);
+
+/* Half of the 95 % interval of the time of a row [s]; NaN: unknown. Without entries they are assumed to be as many as if
+ * samples were independent. */
+double sampled_time(const struct sampled_code *code, double time, double entries);
+
+/* The same of its energy [J]; NaN also if the row runs for less than about two windows at a time, several threads or others run at the
+ * same time, or the windows are not known. */
+double sampled_energy(const struct sampled_code *code, const struct row_values *row);
+
+#endif
