@@ -108,7 +108,7 @@ class FitTest(tool.Case):
 
     def test_simulation(self):
         """Errors and intervals against exact integrals, in less time than make bench-truth."""
-        ended = subprocess.run([sys.executable, TRUTH, "--check", "--table", "coverage", "--runs", "4"],
+        ended = subprocess.run([sys.executable, TRUTH, "--check", "--table", "coverage", "--runs", "3"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertEqual(ended.returncode, 0, ended.stdout.decode())
 

@@ -4,15 +4,18 @@
 Simulates programs whose functions have known powers, integrates them exactly, records them as a sampler would (an energy
 counter that is updated now and then, program counters at random moments), and prints for each model of energy the mean
 error over the functions [%]: two functions, more of them with several threads, noise, jitter and lag; and how often the
-95 % intervals of the fit contain the truth. --check exits with 1 where a model is beyond its limits.
+95 % intervals contain the truth. --check exits with 1 where a model is beyond its limits.
 SPDX-License-Identifier: MIT
 """
 import argparse
+import array
 import bisect
+import itertools
 import json
 import multiprocessing
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,6 +28,7 @@ import pbin  # noqa: E402
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(HERE, "..", "..", "build")))
 UPDATE = 1_000_000  # of the counter [ns]
 MODELS = ("thread", "sample", "share", "fit")
+BATCH = 4096  # samples
 CHECKSUM = make_pbin.fast_checksum()
 
 
@@ -80,33 +84,47 @@ class Counter:
         return self.joules[i - 1] + (self.joules[i] - self.joules[i - 1]) * (t - a) / (b - a)
 
 
-def sample_times(rng, total, mean, random_moments=True):
-    out, t = [], 0
+def sample_intervals(rng, total, mean):
+    out, t, rate = [], 0, 1 / mean
     while True:
-        t += max(1, round(rng.expovariate(1 / mean))) if random_moments else round(mean)
+        interval = max(1, round(rng.expovariate(rate)))
+        t += interval
         if t > total:
             return out
-        out.append(t)
+        out.append(interval)
+
+
+def columns(*values):
+    """Of equally many samples or thread samples; as wide as they can be, because packing takes longer than all the rest."""
+    return b"".join(pbin.column_head(64, 0) + array.array("Q" if isinstance(v[0], int) else "d", v).tobytes() for v in values)
 
 
 def profile(rng, lines, counter, mean):
-    """Each thread runs all the time: its CPU time is the time."""
-    samples, last, before = [], 0, 0.0
-    for t in sample_times(rng, lines[0].total, mean):
-        joules = counter.until(t)
-        samples.append(pbin.Sample(t - last, (joules - before) / ((t - last) / 1e9),
-                                   [(k, line.at(t), t - last) for k, line in enumerate(lines)]))
-        last, before = t, joules
-    count = len(lines[0].powers)
-    return pbin.Profile({"name": "truth", "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": len(lines), "cpu_time": 1,
-                         "times": 1, "samples": len(samples), "wall_ns": last},
-                        [pbin.Thread(k + 1, 1, "app") for k in range(len(lines))],
-                        [pbin.Location(0x1000 + 16 * f, "app", [pbin.Frame(f"f{f}", f"f{f}", "", 0)])
-                         for f in range(count)], samples=samples)
+    """Each thread runs all the time: its CPU time is the time. The bytes of a pbin."""
+    intervals = sample_intervals(rng, lines[0].total, mean)
+    times = list(itertools.accumulate(intervals))
+    joules = [0.0] + [counter.until(t) for t in times]
+    watts = [(after - before) / (ns / 1e9) for before, after, ns in zip(joules, joules[1:], intervals)]
+    who = [[line.at(t) for t in times] for line in lines]
+    count, threads = len(times), len(lines)
+    w = pbin.Writer({"name": "truth", "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": threads, "cpu_time": 1,
+                     "times": 1, "samples": count, "wall_ns": times[-1]}, CHECKSUM)
+    w.put_threads([pbin.Thread(k + 1, 1, "app") for k in range(threads)])
+    w.put_locations([pbin.Location(0x1000 + 16 * f, "app", [pbin.Frame(f"f{f}", f"f{f}", "", 0)])
+                     for f in range(len(lines[0].powers))])
+    for begin in range(0, count, BATCH):
+        i = slice(begin, min(begin + BATCH, count))
+        size = len(intervals[i])
+        w.block("SMPL", struct.pack("<II", size, size * threads) +
+                columns(intervals[i], watts[i], [threads] * size, list(range(threads)) * size,
+                        [f for at in zip(*(row[i] for row in who)) for f in at],
+                        [ns for ns in intervals[i] for _ in range(threads)]))
+    w.counts["samples"], w.counts["entries"] = count, count * threads
+    return w.finish()
 
 
 def attributed(path, model, known_lag=0):
-    ended = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--energy-model", model, "--format", "json", path] +
+    ended = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--ci", "--energy-model", model, "--format", "json", path] +
                            (["--sensor-lag", str(known_lag * UPDATE / 1e9)] if known_lag else []), check=True, stdout=subprocess.PIPE)
     return {row["function"]: row for row in json.loads(ended.stdout)["rows"]}
 
@@ -120,7 +138,7 @@ def simulate(rng, powers, length, mean, regular, seconds, offset, threads=1, ord
     truth = [sum(line.truth[f] for line in lines) for f in range(len(powers))]
     made = profile(rng, lines, Counter(rng, lines, total, **sensor), mean)
     with tempfile.NamedTemporaryFile(suffix=".pbin") as file:
-        file.write(pbin.write(made, 4096, CHECKSUM))
+        file.write(made)
         file.flush()
         return truth, {model: attributed(file.name, model, known_lag) for model in models}
 
@@ -249,29 +267,61 @@ def print_wide(o, limits):
                   f"{mean['share']:>12.2f}{mean['fit']:>10.2f}" + limits.text(mean["fit"], limit), flush=True)
 
 
-# Functions, threads, length of a phase in windows: of the runs whose intervals are counted.
-COVERED = [(2, 1, 10), (2, 1, 1), (5, 1, 10), (5, 1, 1), (5, 4, 3), (20, 1, 3)]
+# Functions, threads, PCs a window, length of a phase in windows: of the runs whose intervals are counted.
+COVERED = [(2, 1, 10, 100), (2, 1, 10, 10), (2, 1, 10, 1), (2, 1, 10, 0.3), (5, 1, 10, 10), (5, 1, 10, 1), (5, 4, 10, 3),
+           (20, 1, 10, 3), (2, 1, 1, 10), (5, 1, 1, 30)]
+# Value, its interval, and model: times are the same in all models, and energies of the models thread and sample have none.
+INTERVALS = {"time": ("time", "time_ci_approx", "share"), "share": ("energy", "energy_ci_approx", "share"),
+             "fit": ("energy", "fit_ci95", "fit")}
+LEAST_INSIDE = 91  # of the intervals of all lines [%]
 
 
 def cover(run):
-    """Of each function with an interval: is the truth in it, and half of it [%]."""
-    seed, count, threads, length, leaps = run
-    truth, got = simulate(seed_of("cover", seed, count, threads, length), powers_of(count), length, UPDATE / 10,
-                          False, 1, 1, threads, "any", ("fit",), leaps=leaps, jitter=0.2, noise=0.01)
-    known = [(energy(got["fit"], f), t, got["fit"].get(f"f{f}", {}).get("fit_ci95")) for f, t in enumerate(truth)]
-    return [(abs(found - t) <= ci, 100 * ci / t) for found, t, ci in known if ci is not None and t > 0]
+    """Of each function and model: is the truth in the interval, and half of it as part of the truth; None: no interval."""
+    seed, count, threads, pcs, length, leaps = run
+    powers = powers_of(count)
+    truth, got = simulate(seed_of("cover", seed, count, threads, length), powers, length, UPDATE / pcs,
+                          False, 1, 1, threads, "any", ("share", "fit"), leaps=leaps, jitter=0.2, noise=0.01)
+    found = {name: [] for name in INTERVALS}
+    for name, (value, interval, model) in INTERVALS.items():
+        for f, joules in enumerate(truth):
+            true = joules / (powers[f] if value == "time" else 1)
+            row_ = got[model].get(f"f{f}", {})
+            half = row_.get(interval)
+            if true > 0 and row_:
+                found[name].append(None if half is None else (abs(row_[value] - true) <= half, half / true))
+    return found
+
+
+def covered(runs, name):
+    """Percent of intervals with the truth, its standard error (the functions of a run are not independent), mean half width
+    [%], percent of rows that have an interval."""
+    rows = [r for run in runs for r in run[name]]
+    known = [r for r in rows if r is not None]
+    if not known:
+        return None
+    share = sum(inside for inside, _ in known) / len(known)
+    off = [sum(r[0] - share for r in run[name] if r is not None) for run in runs]
+    return (100 * share, 100 * sum(x * x for x in off) ** 0.5 / len(known), 100 * sum(width for _, width in known) / len(known),
+            100 * len(known) / len(rows))
 
 
 def print_coverage(o, limits):
     """Short runs, 1 % noise and updates that are early or late: how often the truth is in the 95 % interval."""
-    print(f"\n{'sensor':8}{'functions':>10}{'threads':>9}{'L [windows]':>13}{'runs':>7}{'in the interval [%]':>21}{'half width [%]':>16}")
+    print("\nintervals with the truth +-standard error (half width; rows with an interval) [%]")
+    print(f"{'sensor':7}{'functions':>10}{'threads':>8}{'PCs':>5}{'L':>5}{'runs':>6}" + "".join(f"{name:>27}" for name in INTERVALS))
+    all_runs = []
     for name, leaps in SENSORS.items():
-        for count, threads, length in COVERED:
-            found = [c for run in o.map(cover, [(seed, count, threads, length, leaps) for seed in range(o.runs)]) for c in run]
-            share = 100 * sum(inside for inside, _ in found) / max(1, len(found))
-            print(f"{name:8}{count:>10}{threads:>9}{length:>13}{o.runs:>7}{share:>21.1f}"
-                  f"{sum(width for _, width in found) / max(1, len(found)):>16.2f}" +
-                  limits.text(100 - share, 12 if limits.slack > 1 else None), flush=True)
+        for count, threads, pcs, length in COVERED:
+            runs = o.map(cover, [(seed, count, threads, pcs, length, leaps) for seed in range(o.runs)])
+            cells = [covered(runs, model) for model in INTERVALS]
+            print(f"{name:7}{count:>10}{threads:>8}{pcs:>5}{length:>5}{o.runs:>6}" +
+                  "".join(f"{'none':>27}" if c is None else f"{c[0]:>8.1f} +-{c[1]:<4.1f}({c[2]:5.2f};{c[3]:4.0f})" for c in cells),
+                  flush=True)
+            all_runs += runs
+    for model in INTERVALS:
+        inside = covered(all_runs, model)[0]
+        print(f"{model}: {inside:.1f} % of all intervals contain the truth" + limits.text(LEAST_INSIDE - inside, 0))
 
 
 TABLES = {"pairs": print_pairs, "wide": print_wide, "coverage": print_coverage}
