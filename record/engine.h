@@ -84,15 +84,16 @@ struct engine_hooks {
 };
 
 struct engine_result {
-    int status;       /* of the program, as from waitpid; 0 if attached */
-    bool expired;     /* it was terminated (attached: detached) because the duration was over */
-    bool gave_way;    /* the rate was reduced for max_overhead */
-    bool throttled;   /* the rate was reduced by a limit of the kernel */
-    uint64_t wall;    /* from start to end [ns] */
-    uint64_t user;    /* CPU time of the program and of all processes it has waited for, as wait4 */
-    uint64_t system;  /* gives it [ns]; both 0 when it was attached to */
-    uint64_t faults;  /* their page faults; 0 when it was attached to */
-    size_t left;      /* processes of the program that had not ended; 0 when it was attached to */
+    int status;      /* of the program, as from waitpid; 0 if attached */
+    bool expired;    /* it was terminated (attached: detached) because the duration was over */
+    bool gave_way;   /* the rate was reduced for max_overhead */
+    bool wide;       /* whole CPUs were sampled for max_overhead, while threads were created fast */
+    bool throttled;  /* the rate was reduced by a limit of the kernel */
+    uint64_t wall;   /* from start to end [ns] */
+    uint64_t user;   /* CPU time of the program and of all processes it has waited for, as wait4 */
+    uint64_t system; /* gives it [ns]; both 0 when it was attached to */
+    uint64_t faults; /* their page faults; 0 when it was attached to */
+    size_t left;     /* processes of the program that had not ended; 0 when it was attached to */
     uint64_t samples; /* delivered */
     double reached;   /* rate of the samples [Hz], counted like the engine's frequency */
     uint64_t missed;  /* ticks skipped: the machine or the previous sample took too long */
@@ -102,6 +103,8 @@ struct engine_result {
     uint64_t latency_min, latency_p99;
     uint64_t switches;  /* between threads of the program */
     uint64_t switching; /* estimate of the CPU time that sampling adds to them [ns] */
+    uint64_t births;    /* threads that the program has created ... */
+    uint64_t birth;     /* ... and an estimate of the same for all of them [ns] */
 };
 
 #define ENGINE_TICK (SECOND / 100) /* [ns] between two ticks, at most */

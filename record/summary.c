@@ -38,6 +38,11 @@ static void print_samples(const struct options *o, const struct engine_result *r
             stderr,
             "sampler: counting at its context switches cost the command about %.3g s of CPU time\n",
             seconds_of(r->switching));
+    if (r->birth > r->wall / worth && r->birth >= least_switching)
+        fprintf(stderr,
+                "sampler: counting %" PRIu64
+                " new threads cost the command about %.3g s of CPU time\n",
+                r->births, seconds_of(r->birth));
     if (r->left > 0)
         fprintf(stderr,
                 "sampler: %zu process%s of the command still run%s, and %s not sampled any more\n",
@@ -84,9 +89,10 @@ static void print_details(const struct options *o, const struct engine *engine,
                           const struct engine_result *r, const struct power_summary *p)
 {
     double mean = r->samples > 0 ? (double)r->latency / (double)r->samples : 0, own = own_cpu();
-    fprintf(stderr, "  engine          %s, %s intervals%s%s\n", engine->name,
+    fprintf(stderr, "  engine          %s, %s intervals%s%s%s\n", engine->name,
             o->engine.random ? "random" : "fixed",
             r->gave_way ? ", the rate was reduced by --max-overhead" : "",
+            r->wide ? ", whole CPUs were sampled while threads were created fast" : "",
             r->throttled ? ", the kernel limited the rate (kernel.perf_event_max_sample_rate)"
                          : "");
     fprintf(stderr, "  frequency       %g Hz requested, %.6g Hz reached, per second%s\n",
@@ -100,6 +106,9 @@ static void print_details(const struct options *o, const struct engine *engine,
     if (r->switches > 0)
         fprintf(stderr, "  switches        about %.3g us each, %" PRIu64 " of them\n",
                 (double)r->switching / 1000 / (double)r->switches, r->switches);
+    if (r->births > 0)
+        fprintf(stderr, "  births          about %.3g us each, %" PRIu64 " of them\n",
+                (double)r->birth / 1000 / (double)r->births, r->births);
     fprintf(stderr, "  own CPU time    %.3f s", own);
     if (p->has_energy && p->busy > 0)
         fprintf(stderr, ", %.3g J by its share of the CPU time of the machine",

@@ -29,6 +29,7 @@ static const uint64_t rate_every = SECOND / 4;    /* between checks of the rate 
 static const uint64_t thread_start = SECOND / 50; /* after the birth of a thread, look often */
 static const uint64_t soon = SECOND / 1000;       /* at low rates, look again at new threads */
 static const uint64_t crowd_pause = SECOND / 500; /* between looks when at least ... */
+static const uint64_t wide_pause = SECOND / 200;  /* the same while whole CPUs are sampled */
 static const uint64_t crowd = 4;                  /* ... this many threads are created meanwhile */
 static const double shortest_pause = SECOND / 4000.;
 static const double gentlest = 100; /* [Hz] lowest rate that adaptation chooses */
@@ -244,6 +245,7 @@ static void perf_delete(struct engine_run *run)
             ;
     }
     perf_switch_free(&run->switches);
+    perf_wide_free(run);
     if (run->sets.setup != NULL)
         perf_sets_free(&run->sets);
     perf_rings_delete(run->rings);
@@ -302,11 +304,14 @@ static void adapt(struct engine_run *run, uint64_t now)
     double cost = (double)(own - run->own_before), asked = (double)SECOND / run->options->frequency;
     double allowed = run->options->max_overhead * used + 0.02 * (double)(now - run->checked);
     double mean = run->sets.mean;
+    /* lower rates save little where threads cost more than samples */
+    bool saves = !run->wide.on || taken > (double)(run->births - run->births_before);
     run->checked = now;
+    run->births_before = run->births;
     run->own_before = own;
     run->cpu_before = cpu;
     run->sightings_before = sightings;
-    if (run->options->max_overhead > 0 && cost > allowed) {
+    if (run->options->max_overhead > 0 && cost > allowed && saves) {
         run->result->gave_way = run->gave_way = true;
         mean = fmin(mean * 1.25, fmax(asked, (double)SECOND / gentlest));
         perf_sets_rate(&run->sets, mean, mean);
@@ -442,6 +447,7 @@ static void work(struct engine_run *run)
     perf_sets_part(&run->sets, begin - soon);
     perf_check_threads(run, begin);
     perf_switch_work(run, begin);
+    perf_wide_work(run, begin);
     run->crowded = run->births - births >= crowd;
     latency_add(&run->latency, clock_now() - begin, run->sightings - before);
 }
@@ -466,6 +472,10 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
     }
     if (run->crowded) { /* their records would wake this process up all the time */
         until = run->worked + crowd_pause;
+        count = 1;
+    }
+    if (run->wide.on) {
+        until = run->worked + wide_pause;
         count = 1;
     }
     uint64_t wake = run->next_tick < until ? run->next_tick : until;
@@ -563,6 +573,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
         run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
     run->worked = run->start;
     perf_switch_start(run);
+    perf_wide_start(run);
     tick(run);
     loop(run);
     uint64_t cpu = perf_program_cpu(run);
@@ -579,6 +590,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     result->reached = cpu > 0 ? (double)run->sightings * (double)SECOND / (double)cpu : 0;
     latency_result(&run->latency, result);
     uint64_t switches = run->attached ? 0 : reap(run);
+    perf_wide_result(run, result);
     perf_switch_result(&run->switches, run->options->follow ? switches : 0, result);
 }
 

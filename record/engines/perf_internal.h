@@ -33,6 +33,23 @@ struct perf_switch {
     double all, cost;     /* since the start: switches, and what they have cost [ns] */
 };
 
+/* Samplers of whole CPUs. All zero: before perf_wide_start. */
+struct perf_wide {
+    struct perf_wide_cpu {
+        int fd;         /* -1: none */
+        uint64_t until; /* when its period is drawn again [CLOCK_MONOTONIC] */
+    } * cpus;           /* by number in the setup, NULL: not opened so far */
+    bool on, refused;
+    uint64_t since, until;         /* samples between are of whole CPUs [CLOCK_MONOTONIC] */
+    double phase;                  /* 0..1: of the lengths of periods */
+    double event;                  /* what one inherited event costs a thread [ns] */
+    uint64_t checked;              /* when births were last counted [CLOCK_MONOTONIC] */
+    uint64_t births, own, program; /* until then: threads, CPU times [ns] */
+    double rate;                   /* of births, when CPUs began to be sampled [1/ns] ... */
+    uint64_t crowded; /* ... and when they were last nearly as frequent [CLOCK_MONOTONIC] */
+    double cost;      /* of all births so far [ns] */
+};
+
 struct engine_run {
     const struct engine_options *options;
     const struct engine_hooks *hooks;
@@ -51,6 +68,7 @@ struct engine_run {
     size_t counter_count, counter_capacity;
     struct perf_window window;
     struct perf_switch switches;
+    struct perf_wide wide;
     uint64_t cpu_start;   /* CPU time that was counted while attaching [ns] */
     uint64_t start, last; /* start of the run; time of the last sample since */
     uint64_t expires;     /* 0: never */
@@ -62,10 +80,10 @@ struct engine_run {
     double phase;        /* 0..1: of the times between two looks at power */
     uint64_t worked,
         next_tick; /* when the rings were last read, when power is to be read [CLOCK_MONOTONIC] */
-    uint64_t own_before, cpu_before, sightings_before; /* totals at that time */
-    uint64_t sightings;                                /* so far */
-    int stop_signal;                                   /* the terminal stopped the job ... */
-    uint64_t stop_until;                               /* ... which holds until then */
+    uint64_t own_before, cpu_before, sightings_before, births_before; /* totals at that time */
+    uint64_t sightings;                                               /* so far */
+    int stop_signal;     /* the terminal stopped the job ... */
+    uint64_t stop_until; /* ... which holds until then */
     struct latency latency;
     bool sampling, sigterm_sent, over, gave_way;
     bool crowded; /* many threads are created and end */
@@ -91,6 +109,15 @@ uint64_t perf_read_all(struct engine_run *run);
 void perf_finish_all(struct engine_run *run);
 /* CPU time of all threads since the start of the run, by the counters [ns]. */
 uint64_t perf_program_cpu(const struct engine_run *run);
+
+void perf_wide_start(struct engine_run *run);
+void perf_wide_free(struct engine_run *run);
+/* Counts births now and then, and changes from samplers of threads to those of CPUs, or back; NOW [CLOCK_MONOTONIC]. */
+void perf_wide_work(struct engine_run *run, uint64_t now);
+/* Is a sample at TIME [CLOCK_MONOTONIC] one of a CPU, perhaps of another program? */
+bool perf_wide_covers(const struct perf_wide *wide, uint64_t time);
+/* Sets the births of RESULT and what they have cost. */
+void perf_wide_result(const struct engine_run *run, struct engine_result *result);
 
 void perf_switch_start(struct engine_run *run);
 void perf_switch_free(struct perf_switch *s);

@@ -80,13 +80,9 @@ static uint64_t counts(const struct perf_setup *setup, uint64_t period)
     return count > 0 ? count : 1;
 }
 
-int perf_open_sampler(const struct perf_setup *setup, pid_t tid, int cpu, bool on_exec,
-                      uint64_t period)
+static struct perf_event_attr sampler(const struct perf_setup *setup, uint64_t period)
 {
     struct perf_event_attr attr = basic(setup->type, setup->config);
-    attr.disabled = attr.enable_on_exec = on_exec;
-    attr.inherit = 1;
-    attr.inherit_thread = setup->narrow;
     attr.exclude_kernel = !setup->kernel;
     attr.sample_period = counts(setup, period);
     attr.wakeup_events = setup->wakeup;
@@ -94,7 +90,24 @@ int perf_open_sampler(const struct perf_setup *setup, pid_t tid, int cpu, bool o
         attr.sample_type |= PERF_SAMPLE_REGS_USER;
         attr.sample_regs_user = pc_register;
     }
+    return attr;
+}
+
+int perf_open_sampler(const struct perf_setup *setup, pid_t tid, int cpu, bool on_exec,
+                      uint64_t period)
+{
+    struct perf_event_attr attr = sampler(setup, period);
+    attr.disabled = attr.enable_on_exec = on_exec;
+    attr.inherit = 1;
+    attr.inherit_thread = setup->narrow;
     return open_event(&attr, tid, cpu);
+}
+
+int perf_open_wide(const struct perf_setup *setup, int cpu, uint64_t period)
+{
+    struct perf_event_attr attr = sampler(setup, period);
+    attr.disabled = attr.exclude_idle = 1;
+    return open_event(&attr, -1, cpu);
 }
 
 int perf_open_probe(const struct perf_setup *setup, uint64_t period)

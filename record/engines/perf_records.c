@@ -197,17 +197,35 @@ static struct perf_thread *find_thread(struct engine_run *run, uint32_t pid, uin
     return perf_thread_add(&run->threads, pid, tid, "");
 }
 
+/* The thread of a sample that counts, or NULL. */
+static struct perf_thread *find_sampled(struct engine_run *run, const struct perf_record *record,
+                                        const struct sample_body *body)
+{
+    struct perf_thread *thread;
+    if (record->time < run->start || !is_wanted(run, body->pid)) /* seen while attaching */
+        return NULL;
+    if (perf_wide_covers(&run->wide, record->time)) {
+        thread = perf_thread_find(&run->threads, body->tid);
+        if (thread == NULL || thread->ended) /* of another program */
+            return NULL;
+        thread->last = record->time;
+        return thread;
+    }
+    thread = find_thread(run, body->pid, body->tid, perf_time(run, record->time));
+    if (thread == NULL)
+        return NULL;
+    bool counts = record->known ? record->counts
+                                : perf_set_sampled(&run->sets, thread, record->ring, record->time);
+    return counts ? thread : NULL;
+}
+
 static void on_sample(struct engine_run *run, const struct perf_record *record,
                       const struct perf_event_header *header)
 {
     const struct sample_body *body = (const struct sample_body *)(header + 1);
     uint64_t time = perf_time(run, record->time);
-    if (record->time < run->start || !is_wanted(run, body->pid)) /* seen while attaching */
-        return;
-    struct perf_thread *thread = find_thread(run, body->pid, body->tid, time);
-    if (thread == NULL ||
-        !(record->known ? record->counts
-                        : perf_set_sampled(&run->sets, thread, record->ring, record->time)))
+    struct perf_thread *thread = find_sampled(run, record, body);
+    if (thread == NULL)
         return;
     bool in_kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     uint64_t caller = 0;
@@ -425,6 +443,8 @@ static void look(void *context, struct perf_record *record, const struct perf_ev
         thread->used = used(thread);
         return;
     }
+    if (perf_wide_covers(&run->wide, record->time))
+        return;
     if (run->delivered < thread->known) /* an earlier one may have been read before it was known */
         return;
     record->known = true;

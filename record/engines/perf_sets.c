@@ -268,6 +268,8 @@ static struct perf_set *new_set(struct perf_sets *sets)
 
 int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_exec)
 {
+    if (sets->closed)
+        return 0;
     return open_set(sets, new_set(sets), thread, on_exec);
 }
 
@@ -294,6 +296,30 @@ void perf_set_open_late(struct perf_sets *sets, struct perf_thread *thread)
         sets->full = used_up(errno);
 }
 
+void perf_sets_close(struct perf_sets *sets)
+{
+    while (sets->list != NULL) {
+        struct perf_set *set = sets->list;
+        while (set->heirs != NULL)
+            unlink_heir(set->heirs);
+        if (set->owner != NULL)
+            set->owner->own = NULL;
+        close_set(sets, set);
+    }
+    sets->fired = false;
+    sets->closed = true;
+}
+
+void perf_sets_reopen(struct perf_sets *sets)
+{
+    sets->closed = sets->full = false;
+}
+
+double perf_sets_draw(struct perf_sets *sets)
+{
+    return fmax(draw_equal(sets, sets->mean), shortest_batch);
+}
+
 /* Draws the period of the next child. What it inherits must not depend on whether its creator was sampled: a period that the
  * creator has outlasted is a long one, and the next one after a sample is never short. */
 static void sow(struct perf_sets *sets, struct perf_sampler *sampler)
@@ -310,6 +336,8 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
                       const struct perf_thread *parent, uint64_t time)
 {
     struct perf_set *set = parent->own != NULL ? parent->own : parent->from;
+    if (sets->closed)
+        return;
     if (set == NULL || time < set->opened) { /* what it inherited has been closed */
         perf_set_open_late(sets, child);
         return;

@@ -84,6 +84,7 @@ struct perf_sets {
     bool random, batch, prompt;
     bool full;      /* out of file descriptors */
     bool off;       /* all samplers pause */
+    bool closed;    /* there are none */
     bool fired;     /* those of some set */
     double opening; /* how long it takes to open samplers [ns] */
     uint64_t state; /* of the random numbers */
@@ -97,6 +98,12 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
 void perf_sets_free(struct perf_sets *sets);
 /* MEAN and EXACT as in struct perf_sets. */
 void perf_sets_rate(struct perf_sets *sets, double mean, double exact);
+
+/* Closes all samplers; none are opened until perf_sets_reopen. */
+void perf_sets_close(struct perf_sets *sets);
+void perf_sets_reopen(struct perf_sets *sets);
+/* The length of one of the periods of a batch, whatever the rate [ns]. */
+double perf_sets_draw(struct perf_sets *sets);
 
 /* Turns all samplers ON or off; new ones are on or off like the others. */
 void perf_sets_turn(struct perf_sets *sets, bool on);

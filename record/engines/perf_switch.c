@@ -112,7 +112,7 @@ static void count(struct engine_run *run)
     s->cpu_before = cpu;
     s->fresh = 0;
     s->all += switches;
-    s->cost += switches * cost_at(s, s->part);
+    s->cost += switches * cost_at(s, run->wide.on ? 0 : s->part);
 }
 
 /* The part of the time in which samplers can be on, so that they make switches cost no more than is allowed. What the
@@ -178,7 +178,7 @@ void perf_switch_work(struct engine_run *run, uint64_t now)
     if (now >= s->check) {
         measure_both(run);
         count(run);
-        s->part = part_allowed(run);
+        s->part = run->wide.on ? 1 : part_allowed(run);
         s->calm = s->part < 1 ? 0 : s->calm + 1;
         uint64_t cost = clock_now() - now;
         s->check = now + (check_every > spared_check * cost ? check_every : spared_check * cost);

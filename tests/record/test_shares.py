@@ -176,6 +176,35 @@ class Shares(unittest.TestCase):
         self.assertLess(sum(both), 1.5 * expected)
         self.assertAlmostEqual(both[0] / sum(both), 0.3, delta=0.02 + 4 * (0.3 * 0.7 / sum(both)) ** 0.5)
 
+    def test_many_threads_are_sampled_with_whole_cpus(self):
+        """They inherit no samplers then; other programs do not count, and what the program does later has samplers again."""
+        short, burn = (os.path.join(BUILD, "samples", name) for name in ("short_threads", "burn"))
+        with tempfile.TemporaryDirectory() as folder:
+            raw, pbin = os.path.join(folder, "many.bin"), os.path.join(folder, "many.pbin")
+            other = subprocess.Popen([burn, "5", "1"], stdout=subprocess.DEVNULL)
+            try:
+                done = subprocess.run([os.path.join(BUILD, "sampler"), "-d", "--engine", "perf", "--max-overhead", "1", "-o", raw,
+                                       "--", "sh", "-c", f"{short} 100 2000; {short} 300000 1"], capture_output=True, text=True)
+            finally:
+                other.kill()
+                other.wait()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            if "whole CPUs" not in done.stderr:
+                self.skipTest("threads are created slowly here, or whole CPUs may not be sampled: " + done.stderr)
+            run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
+            table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "process,function", "--format=json",
+                                    pbin]).stdout)
+        many, one = (int(line.split()[1]) / 1e9 for line in done.stdout.splitlines())
+        times = {}  # by process: [s] in both functions
+        for row in table["rows"]:
+            self.assertNotIn("burn", row["function"])
+            if row["function"].startswith("short"):
+                times[row["process"]] = times.get(row["process"], 0) + row["time"]
+        shown = sorted(times.values())
+        self.assertEqual(len(shown), 2, table["rows"])
+        self.assertAlmostEqual(shown[0] / many, 1, delta=0.5)  # threads of 0.1 ms also spend time in the kernel
+        self.assertAlmostEqual(shown[1] / one, 1, delta=0.15)
+
     def test_very_short_threads_come_and_go(self):
         """With a period as short as the cost of a sample, the creating thread would be kept in clone for seconds."""
         work = [os.path.join(BUILD, "samples", "short_threads"), "10", "12000"]

@@ -1,0 +1,195 @@
+/* Samplers of whole CPUs, for programs that create threads faster than these can inherit samplers.
+ *
+ * A thread that inherits samplers costs the kernel some us for each at its beginning and end, and this process opens
+ * samplers of its own for it at its first sample. If that exceeds --max-overhead, and the kernel permits it
+ * (CAP_PERFMON, or perf_event_paranoid below 1), the samplers of all threads are closed, and one for each CPU takes the
+ * samples of whatever runs there. Those of other programs are dropped. Threads then cost only what their inherited
+ * counters cost, and all of a thread is sampled at the same rate, however short it is.
+ *
+ * The timers run while other programs run as well, and on idle CPUs: therefore threads get samplers again when few are
+ * created. Periods are random, and change at moments that do not depend on the program: this process reads the rings
+ * at times of its own then, not when they have news.
+ * SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "record/clock.h"
+#include "record/engines/perf_internal.h"
+
+static const uint64_t some = 16;                   /* births: fewer say little about their cost */
+static const uint64_t longest = SECOND / 5;        /* in which so many are worth a look */
+static const uint64_t calm = SECOND;               /* before threads get samplers again */
+static const uint64_t change_every = SECOND / 500; /* between draws of a period, at least */
+static const double much = 0.5;                    /* of what --max-overhead allows */
+static const double few = 0.25; /* of the births when whole CPUs began to be sampled */
+enum { FIRST = 4 };             /* measurements, checks */
+
+/* What the kernel needs to create an event and to end it: the least, because any may be interrupted [ns]. */
+static double measure(const struct engine_run *run)
+{
+    uint64_t least = 0;
+    for (int i = 0; i < FIRST; i++) {
+        uint64_t begin = clock_now();
+        int fd = perf_open_probe(&run->setup, SECOND);
+        if (fd < 0)
+            return 0;
+        close(fd);
+        uint64_t cost = clock_now() - begin;
+        least = i == 0 || cost < least ? cost : least;
+    }
+    return (double)least;
+}
+
+void perf_wide_start(struct engine_run *run)
+{
+    run->wide = (struct perf_wide){.event = measure(run),
+                                   .until = UINT64_MAX,
+                                   .since = UINT64_MAX,
+                                   .own = clock_thread(),
+                                   .checked = run->start};
+}
+
+void perf_wide_free(struct engine_run *run)
+{
+    for (size_t i = 0; run->wide.cpus != NULL && i < run->setup.cpu_count; i++)
+        if (run->wide.cpus[i].fd >= 0)
+            close(run->wide.cpus[i].fd);
+    free(run->wide.cpus);
+    run->wide.cpus = NULL;
+}
+
+/* The next period of a CPU, and how long it is used. It begins anew, which loses half a period. */
+static void draw(struct engine_run *run, struct perf_wide_cpu *cpu, uint64_t now)
+{
+    struct perf_wide *w = &run->wide;
+    double mean = run->sets.mean;
+    double length = fmax((double)change_every, PERF_BATCH * mean), period = mean;
+    if (run->sets.random) {
+        w->phase = clock_phase(w->phase);
+        length *= 0.5 + w->phase;
+        period = perf_sets_draw(&run->sets) * (1 - 0.5 * mean / length);
+    }
+    perf_set_period(&run->setup, cpu->fd, (uint64_t)period);
+    cpu->until = now + (uint64_t)length;
+}
+
+/* Opens the samplers, off. Returns whether there is one for each CPU. */
+static bool open_all(struct engine_run *run)
+{
+    struct perf_wide *w = &run->wide;
+    if (w->cpus != NULL)
+        return true;
+    w->cpus = mem_zalloc(run->setup.cpu_count, sizeof *w->cpus);
+    for (size_t i = 0; i < run->setup.cpu_count; i++)
+        w->cpus[i].fd = -1;
+    for (size_t i = 0; i < run->setup.cpu_count; i++) {
+        int fd = perf_open_wide(&run->setup, run->setup.cpus[i], (uint64_t)run->sets.mean);
+        w->cpus[i].fd = fd;
+        if (fd < 0 && errno == ENODEV) /* the CPU has gone offline */
+            continue;
+        if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, run->counters[i]) != 0) {
+            perf_wide_free(run);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void turn_all(struct engine_run *run, bool on)
+{
+    for (size_t i = 0; i < run->setup.cpu_count; i++) {
+        struct perf_wide_cpu *cpu = &run->wide.cpus[i];
+        if (cpu->fd < 0)
+            continue;
+        if (on)
+            draw(run, cpu, clock_now());
+        ioctl(cpu->fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+    }
+}
+
+/* RATE: of births, per ns. */
+static void start_wide(struct engine_run *run, double rate)
+{
+    struct perf_wide *w = &run->wide;
+    w->refused = !open_all(run);
+    if (w->refused)
+        return;
+    perf_sets_close(&run->sets);
+    if (run->gave_way) /* because of the threads */
+        perf_sets_rate(&run->sets, (double)SECOND / run->options->frequency,
+                       (double)SECOND / run->options->frequency);
+    run->gave_way = false;
+    w->on = run->result->wide = true;
+    w->rate = rate;
+    w->since = w->crowded = clock_now();
+    w->until = UINT64_MAX;
+    turn_all(run, true);
+}
+
+static void stop_wide(struct engine_run *run)
+{
+    size_t place = 0;
+    turn_all(run, false);
+    run->wide.on = false;
+    run->wide.until = clock_now();
+    perf_sets_reopen(&run->sets);
+    for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;)
+        if (!t->ended)
+            perf_set_open_late(&run->sets, t);
+}
+
+/* What is inherited costs a thread [ns]. */
+static double cost_of_birth(const struct engine_run *run, bool samplers)
+{
+    return run->wide.event * (double)run->setup.cpu_count * (samplers ? 2 : 1);
+}
+
+/* The CPU time that sampling threads has cost since the last check, as a part of what is allowed. */
+static double worth(struct engine_run *run, uint64_t births)
+{
+    struct perf_wide *w = &run->wide;
+    uint64_t own = clock_thread(), program = perf_program_cpu(run);
+    double cost = (double)births * (cost_of_birth(run, true) - cost_of_birth(run, false));
+    double allowed = run->options->max_overhead * (double)(program - w->program);
+    cost += w->on ? 0 : (double)(own - w->own);
+    w->own = own;
+    w->program = program;
+    return allowed > 0 ? cost / allowed : 0;
+}
+
+void perf_wide_work(struct engine_run *run, uint64_t now)
+{
+    struct perf_wide *w = &run->wide;
+    for (size_t i = 0; w->on && run->sets.random && i < run->setup.cpu_count; i++)
+        if (w->cpus[i].fd >= 0 && now >= w->cpus[i].until)
+            draw(run, &w->cpus[i], now);
+    uint64_t births = run->births - w->births, time = now - w->checked;
+    if (births < some && time < longest)
+        return;
+    double part = worth(run, births), rate = (double)births / fmax((double)time, 1);
+    w->cost += (double)births * cost_of_birth(run, !w->on);
+    w->births = run->births;
+    w->checked = now;
+    if (rate > few * w->rate)
+        w->crowded = now;
+    if (!w->on && !w->refused && births >= some && part > much)
+        start_wide(run, rate);
+    else if (w->on && now - w->crowded > calm)
+        stop_wide(run);
+}
+
+bool perf_wide_covers(const struct perf_wide *wide, uint64_t time)
+{
+    return time >= wide->since && time < wide->until;
+}
+
+void perf_wide_result(const struct engine_run *run, struct engine_result *result)
+{
+    result->births = run->births;
+    result->birth = (uint64_t)run->wide.cost;
+}
