@@ -42,7 +42,8 @@ endif
 ifdef ASAN
 ALL_CFLAGS += -fsanitize=address,undefined \
               -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-LINKHARD := -fsanitize=address,undefined -static-libasan -static-libubsan -Wl,--as-needed,-z,now -pie
+# At fixed addresses, a tool starts a sixth faster, which tests do ten thousands of times.
+LINKHARD := -fsanitize=address,undefined -static-libasan -static-libubsan -Wl,--as-needed,-z,now -no-pie
 endif
 # FUZZ=fuzz: for libFuzzer, with sanitizers; FUZZ=coverage: to see which lines the corpora reach.
 ifdef FUZZ
