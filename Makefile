@@ -193,6 +193,13 @@ fuzzers: $(patsubst %,$(BUILD)/tests/fuzz/%,$(FUZZERS)) ## build the fuzz target
 help: ## list the targets
 	@sed -nE 's/^([a-z][a-z_.-]*):[^#=]*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-22s %s\n' "$$name" "$$text"; done
 
+# All warnings of clang come before it writes code, those of gcc do not. What the fuzz targets compile, they look at.
+# Assembly in the preload library is checked later: it is built.
+WARNED := $(filter-out $(PRELOAD_FILES) $(if $(FUZZ),$(FUZZED) $(FUZZED_TOOLS:=.c)),$(C_FILES)) $(UNIT:$(BUILD)/%=%.c) $(DRIVER:$(BUILD)/%=%.c)
+warnings: $(PRELOAD) $(if $(FUZZ),fuzzers) ## only look for warnings, with CC=clang-14
+	$(Q)echo $(WARNED) | xargs -n 16 -P $(shell nproc) $(CC) $(ALL_CFLAGS) -fsyntax-only
+	$(Q)$(CC) $(SAMPLE_FLAGS) -fsyntax-only $(wildcard samples/*.c)
+
 debug: ## build with -O0 -g3 into build/debug, for a debugger
 	@$(MAKE) --no-print-directory $(JOBS) DEBUG=1 all
 
@@ -262,5 +269,5 @@ compile_commands.json: Makefile $(C_FILES) ## write the compile commands for edi
 clean: ## remove everything that was built
 	rm -rf build demo-out compile_commands.json
 
-.PHONY: all help debug check check-only fuzz fuzz-coverage fuzzers torture bench check-large bench-truth demo pictures deps install uninstall format clean
+.PHONY: all help warnings debug check check-only fuzz fuzz-coverage fuzzers torture bench check-large bench-truth demo pictures deps install uninstall format clean
 .DELETE_ON_ERROR:
