@@ -53,6 +53,7 @@ class Significance(tool.Case):
 class SameProgram(Significance):
     def check(self, files, count):
         """At most 5 % of the pairs may show a difference."""
+        count = tool.rounds(count, 5)
         alarms = self.alarms(self.pairs(files, count))
         self.assertLessEqual(alarms, count * 5 // 100, f"{alarms} of {count} pairs")
 
@@ -74,11 +75,11 @@ class SameProgram(Significance):
 
     def test_repeated_runs(self):
         files, rng = make("e", 40, 5000, stay=3), random.Random(11)
-        alarms = 0
-        for _ in range(100):
+        alarms, count = 0, tool.rounds(100, 5)
+        for _ in range(count):
             chosen = rng.sample(files, 10)
             alarms += bool(self.changed("--base", *chosen[:5], "--with", *chosen[5:]))
-        self.assertLessEqual(alarms, 5)
+        self.assertLessEqual(alarms, count * 5 // 100)
 
     def test_recorded(self):
         for name in ("burn", "py", "sql"):
@@ -92,7 +93,7 @@ class SlowerFunction(Significance):
     def test_ten_percent_slower_in_five_runs(self):
         """Runs of 4 s at 1 kHz; each pair takes 5 of 15 runs of both."""
         base, slow = make("f", 15, 6000, samples=4000), make("g", 15, 7000, SLOW, samples=4000)
-        rng, found, wrong, pairs = random.Random(13), 0, 0, 60
+        rng, found, wrong, pairs = random.Random(13), 0, 0, tool.rounds(60, 3)
         for _ in range(pairs):
             changed = self.changed("--base", *rng.sample(base, 5), "--with", *rng.sample(slow, 5))
             found += changed.pop("hot", None) == "slower"

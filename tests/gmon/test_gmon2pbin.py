@@ -557,7 +557,7 @@ class Hostile(Case):
         rng = random.Random(7)
         for write in (gmonfile.gnu, gmonfile.bsd, gmonfile.bsd_old):
             data = write(self.profile(bins=20))
-            for _ in range(150):
+            for _ in range(tool.rounds(150, 3)):
                 text = bytearray(data)
                 for _ in range(rng.choice((1, 1, 2, 8))):
                     text[rng.randrange(min(len(text), 120))] = rng.choice((0, 1, 0x7f, 0x80, 0xff,

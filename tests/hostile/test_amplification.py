@@ -131,7 +131,7 @@ class Pbin(Case):
                 self.small([*argv, path], (0,), output=8 * MB)
 
     def test_long_names_in_many_rows(self):
-        path = self.long_name(100_000, 2000)
+        path = self.long_name(100_000, tool.rounds(2000, 5))
         for argv in (["pbin-aggregate", "-k", "binary,function,file,line"], ["pbin-dump", "--locations"]):
             for form in ("text", "markdown"):
                 with self.subTest(argv=argv, form=form):

@@ -54,7 +54,8 @@ class Case(tool.Case):
 
 
 def all_code_points(step=256):
-    for first in range(0, 0x110000, step):
+    """Names with STEP code points each. Under sanitizers, an eighth of those above 0xffff, which have no paths of their own."""
+    for first in [*range(0, 0x10000, step), *tool.some(range(0x10000, 0x110000, step), 8)]:
         text = "".join(chr(c) for c in range(first, first + step) if c != 0 and not 0xd800 <= c < 0xe000)
         if text:
             yield f"<{first:06x}" + text + ">"
@@ -95,7 +96,7 @@ class AllCodePoints(Case):
             with self.subTest(form):
                 out = self.output("pbin-callgraph", "--format", form, path).decode()
                 self.assertIsNone(FORBIDDEN.search(out))
-                self.assertGreater(len(out), 10**6)
+                self.assertGreater(len(out), 3500 * len(names))
         out = self.output("pbin-callgraph", "--format", "json", path)
         self.assertTrue(out.isascii() and b"\x7f" not in out)
 
@@ -149,7 +150,7 @@ class AllCodePoints(Case):
         names = list(all_code_points(4096))
         path = self.program([*names, 'a"b,\x1b'])
         addresses = [hex(elf.CODE + 16 * i) for i in range(len(names) + 1)]
-        self.assertGreater(len(self.harmless(self.output("pbin-addr2line", "-f", "-e", path, *addresses), 2 * len(addresses))), 10**6)
+        self.assertGreater(len(self.harmless(self.output("pbin-addr2line", "-f", "-e", path, *addresses), 2 * len(addresses))), 3500 * len(names))
         self.harmless(self.output("pbin-addr2line", "-f", "-p", "-e", path, *addresses), len(addresses))
         csv_in = self.file("in.csv", "\n".join(["pc", *addresses, ""]).encode())
         out = self.harmless(self.output("pbin-addr2line", "--csv", "pc", "-e", path, csv_in), len(addresses) + 1)

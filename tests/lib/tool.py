@@ -38,10 +38,21 @@ def is_padding(data, at):
 
 def places(begin, end, data=b""):
     """Where to cut or damage DATA: at every byte but padding. Under sanitizers, where a start takes ten times as long and the
-    plain run has seen every byte, at every fifth, which meets each offset within a field of 2, 4 or 8 bytes, and at the
+    plain run has seen every byte, at every 13th, which meets each offset within a field of 2, 4 or 8 bytes, and at the
     last."""
-    some = sorted({*range(begin, end, 5), end - 1}) if is_asan() else range(begin, end)
-    return [at for at in some if not is_padding(data, at)]
+    every = sorted({*range(begin, end, 13), end - 1}) if is_asan() else range(begin, end)
+    return [at for at in every if not is_padding(data, at)]
+
+
+def rounds(count, part):
+    """How often to repeat what takes the same paths with other numbers. Under sanitizers, which look at the paths, where the
+    plain run has judged all the numbers: one PART of COUNT."""
+    return max(1, count // part) if is_asan() else count
+
+
+def some(items, part):
+    """ITEMS; under sanitizers, as in rounds, one of PART."""
+    return list(items)[::part if is_asan() else 1]
 
 
 @dataclass
