@@ -18,6 +18,7 @@ struct machine {
     uint64_t address, operation, file, line, discriminator;
     size_t row_count, row_capacity, sequence_count, sequence_capacity, first;
     struct interval_list ranges;
+    bool wrapped; /* a sequence of existing code ends before it begins */
 };
 
 static void reset(struct machine *m)
@@ -49,7 +50,9 @@ static void end_sequence(struct machine *m)
     uint64_t begin = m->rows[m->first].address, end = m->address;
     size_t last = m->row_count - 1;
     reset(m);
-    if (begin >= end || !elf_file_is_code(m->units->image, begin)) {
+    const bool is_code = elf_file_is_code(m->units->image, begin);
+    m->wrapped |= begin > end && is_code;
+    if (begin >= end || !is_code) {
         m->row_count = m->first;
         return;
     }
@@ -152,5 +155,5 @@ bool dwarf_line_run(struct dwarf_units *units, struct unit *unit, struct line_pr
         memcpy(unit->lines.rows, m.rows, m.first * sizeof *m.rows);
     interval_map_build(&unit->lines.by_address, m.ranges.items, m.ranges.count);
     free(m.ranges.items);
-    return !p->code.bad;
+    return !p->code.bad && !m.wrapped;
 }

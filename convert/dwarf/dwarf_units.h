@@ -340,7 +340,7 @@ struct line_program {
     int8_t line_base;
 };
 
-/* Runs PROGRAM, which produces the rows of UNIT. Returns false if it is damaged; sequences before the damage are
+/* Runs PROGRAM, which produces the rows of UNIT. Returns false if it is damaged; other sequences, those before the damage, are
  * kept. */
 bool dwarf_line_run(struct dwarf_units *units, struct unit *unit, struct line_program *program);
 

@@ -517,7 +517,9 @@ f:
         .byte 0
 .Lrun:  .byte 0, 9, 2
         .quad .Lf
-        .byte 4, 0, 0x14, 2, 1, 0, 1, 1
+        .byte 4, 0, 0x14, 2
+        .uleb128 %s
+        .byte 0, 1, 1
 .Lall:
 """
 
@@ -605,15 +607,27 @@ class Hostile(Case):
 
     def test_count_of_files(self):
         """A line table that claims 2^60 source files is damaged, not one without names."""
+        self.line_tables(("1", "1"), ("1 << 60", "1"))
+
+    def test_addresses_that_wrap(self):
+        """A sequence of lines that ends before it begins is damaged; formerly it was dropped without a word. An empty one is not."""
+        self.line_tables(("1", "1"), ("1", "0xffffffffffffffff"))
+        self.line_tables(("1", "0"), None, has_lines=False)
+
+    def line_tables(self, whole, damaged, has_lines=True):
+        """One warning for the second of two line tables, of a count of files and a size of the code."""
         source, path = os.path.join(self.dir, "files.s"), os.path.join(self.dir, "files.so")
-        for count, warning in ("1", ""), ("1 << 60", "damaged debug information"):
+        for values, warning in ((whole, ""), (damaged, "damaged debug information")):
+            if values is None:
+                continue
             with open(source, "w") as f:
-                f.write(LINE_TABLE % count)
+                f.write(LINE_TABLE % values)
             sh("gcc", "-shared", "-o", path, source)
             (maps, bias), at = Elf(path).maps(), [s[0] for s in Elf(path).symbols if s[2] == "f"][0]
             out, err = run_driver(DRIVER, maps, [at + bias])
             self.assertIn(warning, err) if warning else self.assertEqual(err, "")
-            self.assertEqual("x.c" in str(out), not warning)
+            self.assertEqual(err.count("\n"), 1 if warning else 0)
+            self.assertEqual("x.c" in str(out), has_lines and not warning)
 
     def test_killed_and_stopped(self):
         for number, say in ((signal.SIGKILL, "died"), (signal.SIGSTOP, "did not answer within 1 s")):
