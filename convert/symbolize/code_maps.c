@@ -116,6 +116,7 @@ struct code_maps *code_maps_new_file(struct elf_file *image,
 {
     const struct code_map all = {.size = UINT64_MAX, .label = image->path};
     struct code_maps *s = code_maps_new(&all, 1, options, reporter);
+    s->by_address.pieces[0].last = UINT64_MAX; /* no size says so */
     mem_reserve(&s->images, &s->image_capacity, 1, sizeof *s->images);
     s->images[s->image_count++] = code_file_new(image, options, reporter);
     s->maps[0].file = s->images[0];

@@ -111,7 +111,7 @@ class Against(Compare):
         elf = Elf(p)
         text = [s for s in elf.sections if s["name"] == ".text"][0]
         main = [s for s in elf.symbols if s[2] == "main"][0]
-        inside = list(range(main[0], main[0] + main[1])) + [1, 0xffffffffffff]
+        inside = list(range(main[0], main[0] + main[1])) + [1, 0xffffffffffff, (1 << 64) - 2, (1 << 64) - 1]
         for options in ("", "-a", "-f", "-af", "-fp", "-afp", "-i", "-fi", "-afip", "-ip", "-s", "-fs", "-afipsC", "-C"):
             ours, theirs = (run(t, [options] if options else [], p, inside).stdout for t in (TOOL, "addr2line"))
             self.assertEqual(ours, theirs, options)
