@@ -264,7 +264,22 @@ static const char *name_at(const struct reader *r, size_t count, uint64_t addres
                : NULL;
 }
 
-/* Appends the stubs that call other functions to the symbols, which are sorted. */
+/* Sorts the symbols, of which the first SORTED are. The others are few. */
+static void sort_appended(struct reader *r, size_t sorted)
+{
+    const size_t few = r->count - sorted;
+    struct sorted_symbol *appended = mem_alloc(few * sizeof *appended);
+    memcpy(appended, r->symbols + sorted, few * sizeof *appended);
+    qsort(appended, few, sizeof *appended, compare_symbols);
+    for (size_t left = few, to = r->count; left > 0; to--)
+        if (sorted > 0 && compare_symbols(&r->symbols[sorted - 1], &appended[left - 1]) > 0)
+            r->symbols[to - 1] = r->symbols[--sorted];
+        else
+            r->symbols[to - 1] = appended[--left];
+    free(appended);
+}
+
+/* Adds the stubs that call other functions to the symbols, which are sorted. */
 static void add_stubs(struct reader *r)
 {
     const size_t sorted = r->count;
@@ -287,7 +302,7 @@ static void add_stubs(struct reader *r)
         r->symbols[r->count++] = s;
     }
     if (count > 0)
-        qsort(r->symbols, r->count, sizeof *r->symbols, compare_symbols);
+        sort_appended(r, sorted);
     free(stubs);
 }
 
