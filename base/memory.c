@@ -41,8 +41,8 @@ void mem_run_out(void)
     char line[256], most[64] = "";
     struct rlimit limit;
     if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        snprintf(most, sizeof most, ": more than %llu MB are needed (--max-memory)",
-                 (unsigned long long)limit.rlim_cur >> 20);
+        snprintf(most, sizeof most, ": more than %llu KB are needed (--max-memory)",
+                 (unsigned long long)limit.rlim_cur >> 10);
     int length = snprintf(line, sizeof line, "%.100s: out of memory%s\n",
                           program_invocation_short_name, most);
     bool written = write(STDERR_FILENO, line, (size_t)length) == length;

@@ -657,8 +657,8 @@ static void warn_of(const struct power *p, const struct track *t)
     if (t->resets > 0)
         report_warning(p->reporter,
                        "%s was reset %" PRIu64
-                       " times: the previous power is assumed for %.3f s of the run",
-                       name, t->resets, assumed);
+                       " time%s: the previous power is assumed for %.3f s of the run",
+                       name, t->resets, t->resets == 1 ? "" : "s", assumed);
     if (t->fast > 0)
         report_warning(p->reporter,
                        "%s moved by more than half its range between two readings, %" PRIu64

@@ -31,7 +31,8 @@ static int match_keys(const struct aggregate *a, const struct pbin_reader *reade
         const char *key = pbin_key_get((size_t)keys->key[i])->name;
         columns->at[i] = pbin_keys_index(theirs, key);
         if (columns->at[i] == theirs->count)
-            return error_set(err, name, NO_OFFSET, "was aggregated by %s: key %s is missing",
+            return error_set(err, name, NO_OFFSET,
+                             "was aggregated by %s: key %s is missing (-k chooses keys)",
                              pbin_reader_meta(reader)->keys, key);
         if (name_rules_linkage(a->options.rows.names, key))
             return error_set(err, name, NO_OFFSET,
@@ -343,12 +344,17 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
     return 0;
 }
 
+/* The part of the time in long intervals from which on they deserve a warning: the end of a process or a busy machine makes
+ * some in most recordings. */
+#define GAP_NOTABLE 0.01
+
 /* Warnings about the contents of a full profile. */
 static void warn_of_attribution(const struct input *in, const struct pbin_run *run)
 {
     const struct attribution *done = &in->attribution;
-    uint64_t median_ns, gaps = gaps_found(&done->gaps, &median_ns);
-    double longest = (double)done->gaps.longest_ns / 1e9;
+    uint64_t median_ns;
+    double gap_part, longest = (double)done->gaps.longest_ns / 1e9;
+    uint64_t gaps = gaps_found(&done->gaps, &median_ns, &gap_part);
     bool long_gap = longest >= 1;
     if (done->bad_values > 0)
         report_warning(in->reporter,
@@ -368,7 +374,8 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
             "%s: several threads per sample, but no CPU times: each counts as running all "
             "the time (set the number of CPUs with prof2pbin -c N)",
             in->name);
-    if (gaps > 0 && done->weigher.options.max_gap == 0 && !in->aggregate->options.no_gap_warning)
+    if (gap_part >= GAP_NOTABLE && done->weigher.options.max_gap == 0 &&
+        !in->aggregate->options.no_gap_warning)
         report_first(
             in->reporter,
             "%s: %" PRIu64 " interval%s over %d times the median (about %.3g ms): %s%.3g %s, "

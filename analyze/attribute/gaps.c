@@ -86,16 +86,22 @@ void gaps_join(struct gaps *gaps, const struct gaps *later, exact at)
     }
 }
 
-uint64_t gaps_found(const struct gaps *gaps, uint64_t *median_ns)
+uint64_t gaps_found(const struct gaps *gaps, uint64_t *median_ns, double *part)
 {
     uint64_t before = 0, found = 0;
     unsigned i = 0;
+    double time = 0, long_time = 0;
     while (i < 64 * GAP_STEPS && before + gaps->counts[i] <= gaps->total / 2)
         before += gaps->counts[i++];
     bool last = i + 1 >= 64 * GAP_STEPS;
     *median_ns = last ? 0 : class_begin(i) + (class_begin(i + 1) - class_begin(i)) / 2;
-    for (; i < 64 * GAP_STEPS; i++)
-        if (class_begin(i) / GAP_TIMES > *median_ns)
-            found += gaps->counts[i];
+    for (i = 0; i < 64 * GAP_STEPS; i++) {
+        bool is_long = class_begin(i) / GAP_TIMES > *median_ns;
+        double in_class = (double)gaps->counts[i] * (double)class_begin(i);
+        time += in_class;
+        long_time += is_long ? in_class : 0;
+        found += is_long ? gaps->counts[i] : 0;
+    }
+    *part = time > 0 ? long_time / time : 0;
     return found;
 }

@@ -13,17 +13,15 @@ static bool needs_quantity(enum compare_metric metric)
     return metric == COMPARE_ENERGY || metric == COMPARE_POWER;
 }
 
+#define NO_QUANTITY "no PMU values, or values of different kinds"
+
 static int check_quantity(const struct compare_command *o, const struct compare *compare,
                           struct error *err)
 {
-    bool needed = needs_quantity(o->report.metric);
-    for (size_t i = 0; i < o->condition_count; i++)
-        needed |= needs_quantity(o->conditions[i].metric);
-    if (!needed || compare->quantity.name != NULL)
+    if (!needs_quantity(o->report.metric) || compare->quantity.name != NULL)
         return 0;
     return error_set(err, NULL, NO_OFFSET,
-                     "energy and power cannot be compared: the profiles contain no PMU values, or "
-                     "values of different kinds");
+                     "energy and power cannot be compared: the profiles contain " NO_QUANTITY);
 }
 
 static int read_all(struct compare *compare, struct compare_command *o, struct error *err)
@@ -57,6 +55,14 @@ static void refuse_senseless_conditions(const struct compare *compare,
                                         const struct compare_command *o)
 {
     for (size_t i = 0; i < o->condition_count; i++) {
+        if (needs_quantity(o->conditions[i].metric) && compare->quantity.name == NULL) {
+            fprintf(
+                stderr,
+                "pbin-compare: --fail-if '%s' cannot be tested: the profiles contain " NO_QUANTITY
+                "\n",
+                o->conditions[i].text);
+            exit(EXIT_USAGE);
+        }
         if (!fail_if_fits(&o->conditions[i], compare)) {
             fprintf(stderr,
                     "pbin-compare: --fail-if '%s': the profiles contain %s [%s]: give the limit in "

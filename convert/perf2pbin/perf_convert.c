@@ -173,8 +173,8 @@ static int look_at(struct conversion *c, const struct perf_record *r, struct err
     if (!is_wanted(c, r))
         return 0;
     if (r->u.sample.period > UINT64_C(1) << 40)
-        return error_set(err, c->file, NO_OFFSET,
-                         "expected periods of samples of at most 2^40, found %" PRIu64,
+        return error_set(err, c->file, r->offset,
+                         "expected a sample with a period of at most 2^40, found %" PRIu64,
                          r->u.sample.period);
     const uint32_t number = perf_processes_task(&c->processes, r);
     const struct perf_task *task = &c->processes.task[number];

@@ -386,6 +386,7 @@ static int read_one(struct perf *p, struct error *err)
                          "expected the description of an event, found a record (type %" PRIu32 ")",
                          raw.type);
     got = perf_decode(p, &raw, &record, err);
+    record.offset = raw.offset;
     if (got > 0)
         push(p, &record);
     return got < 0 ? -1 : 0;

@@ -30,6 +30,7 @@ struct perf_record {
     enum perf_kind kind;
     uint64_t time; /* [ns] of the clock of perf; 0: before the recording began */
     uint32_t pid, tid;
+    uint64_t offset; /* in the file */
     union {
         struct {
             uint64_t pc, period;

@@ -382,6 +382,16 @@ class Gaps(TableCase):
             with self.subTest(factor=factor):
                 self.assertEqual("1 interval is" in self.warning(profile), found)
 
+    def test_less_than_1_percent(self):
+        """The end of a process or a busy machine makes a long interval in most recordings."""
+        for samples, found in ((2000, True), (3000, False)):
+            profile = profiles.make(43, samples=samples)
+            for s in profile.samples[1:]:
+                s.interval_ns = 1_000_000
+            profile.samples[60].interval_ns = 25_000_000
+            with self.subTest(samples=samples):
+                self.assertEqual("1 interval is" in self.warning(profile), found)
+
     def test_warning_is_there_once_for_many_files(self):
         profile = profiles.make(41)
         profile.samples[50].interval_ns = 2_000_000_000

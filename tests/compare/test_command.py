@@ -251,5 +251,5 @@ class Files(tool.Case):
         run.kind = 0  # a custom quantity
         custom = simulate.save(self.folder, "custom.pbin", run)
         self.fails(["pbin-compare", "--metric", "energy", BASE[0], custom])
-        self.fails(["pbin-compare", "--fail-if", "power>1W", BASE[0], custom])
+        self.fails(["pbin-compare", "--fail-if", "power>1W", BASE[0], custom], status=2)
         self.succeeds(["pbin-compare", BASE[0], custom])

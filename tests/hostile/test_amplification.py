@@ -270,7 +270,7 @@ class Budget(Case):
         path = self.file("p.pbin", w.finish())
         out = os.path.join(self.folder, "out.txt")
         ended = self.small(["pbin-dump", "--threads", "--max-memory", "8M", "-o", out, path], (1,))
-        self.assertEqual(ended.err, "pbin-dump: out of memory: more than 8 MB are needed (--max-memory)\n")
+        self.assertEqual(ended.err, "pbin-dump: out of memory: more than 8192 KB are needed (--max-memory)\n")
         self.assertEqual(sorted(os.listdir(self.folder)), ["p.pbin", "sink"])
         self.small(["pbin-dump", "--threads", "-o", out, path], (0,))
 

@@ -325,7 +325,8 @@ class Bad(PerfCase):
                           (data[:48] + bytes(8) + data[56:], "perf record was killed"), (data[:sum(end) - 8], "truncated"),
                           (data[:16] + bytes(8) + data[24:], "0x10: expected a list of events"),
                           (compressed.finish(), "record without -z"), (untimed.finish(), "record with -T"),
-                          (nothing.finish(), "has no samples"), (long.finish(), "at most 2^40"),
+                          (nothing.finish(), "has no samples"),
+                          (long.finish(), f": {end[0]:#x}: expected a sample with a period of at most 2^40, found {1 << 63}"),
                           (stranger.finish(), "an unknown event"), (short.finish(), "that is too short"),
                           (simple(pipe=True).finish()[:16] + data[end[0]:end[0] + 200], "description of an event")):
             with self.subTest(text):

@@ -180,7 +180,7 @@ class Trees(Tree):
         thread.start()
         joules, _, _, report = self.energy("-p", "counter:" + counter, "--range", "1000000", command=self.waiting(3))
         thread.join()
-        self.assertRegex(report, r"counter:energy was reset 1 times: the previous power is assumed for 0\.0\d+ s")
+        self.assertRegex(report, r"counter:energy was reset 1 time: the previous power is assumed for 0\.0\d+ s")
         self.assertAlmostEqual(joules, 59e-3, delta=25e-3)
 
     def test_counter_with_decimals_and_units(self):
