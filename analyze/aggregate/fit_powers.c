@@ -23,7 +23,7 @@
 #define SMALL_TIME 0.1
 /* The part of the variance of time, around that of CPU times, from which on idle power is known not to be that of rows. */
 #define MIN_IDLE 0.01
-/* The standard error of a power that is not known, as part of the mean power. */
+/* The least standard error of a power that is not known, as part of the mean power. */
 #define FIXED_ERROR 0.5
 /* Powers are computed again with more correction, which is this part of the correction: where that has no solution, CPU times
  * are mostly chance, as functions are much shorter than the time between samples. The standard error that is left, as part
@@ -390,11 +390,20 @@ static void find_bias(struct problem *p, const double *whole, double *bias)
     free(side);
 }
 
+/* The mean square of the error of a power that is taken to be the mean power: it may be anything from 0 to what it would be without
+ * idle power. If rows are not resolvable, the mean power is the least certain of all, as errors of CPU times move it to idle power. */
+static double square_of_fixed(const struct problem *p)
+{
+    double most = p->gross, mean = p->mean, least = FIXED_ERROR * mean;
+    return fmax(least * least, most * most / 3 - most * mean + mean * mean);
+}
+
 /* Adds to SQUARES, of the errors of powers, what follows if the powers of rows that are not known are wrong. */
 static void add_fixed(const struct problem *p, double *squares)
 {
     size_t m = p->unknowns;
     double *side = new_values(m), *change = new_values(m);
+    double unknown = square_of_fixed(p);
     for (size_t c = 1; c < p->columns; c++) {
         if (p->unknown[c] != FIT_NONE)
             continue;
@@ -405,7 +414,7 @@ static void add_fixed(const struct problem *p, double *squares)
         if (!solve_symmetric(p->lapack, m, p->matrix, side, change))
             continue;
         for (size_t i = 0; i < m; i++)
-            squares[i] += change[i] * change[i] * FIXED_ERROR * FIXED_ERROR * p->mean * p->mean;
+            squares[i] += change[i] * change[i] * unknown;
     }
     free(side);
     free(change);
