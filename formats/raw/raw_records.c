@@ -41,7 +41,7 @@ struct walk {
     const struct raw_record *record;
     size_t fixed;
     bool big;
-    bool careful; /* salvage: with no count of samples, each thread must be plausible */
+    bool careful; /* salvage with no count of samples: each thread must be plausible */
     uint64_t whole, threads;
     uint64_t end;
 };
@@ -185,7 +185,7 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
                         .record = &dialect->record,
                         .fixed = record_fixed(&dialect->record, header),
                         .big = layout.big,
-                        .careful = salvage};
+                        .careful = salvage && header->samples == 0};
     *verdict = RAW_NO;
     probe->maps_at = probe->records_at = dialect->header_size;
     if (header->magic > dialect->magic_most || walk.fixed > 4096)

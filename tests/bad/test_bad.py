@@ -516,9 +516,12 @@ class Salvage(BadCase):
                 self.salvages(whole[:size], (0, 0, 5, 10, 12)[whole_blocks])
 
     def test_good_file_needs_no_salvage(self):
-        data = raw.write(small_run(7), "sampler")
-        salvaged = self.succeeds(["prof2pbin", "--salvage", "-q"], stdin=data).out
-        self.assertEqual(salvaged, self.succeeds(["prof2pbin", "-q"], stdin=data).out)
+        run = small_run(7)
+        for tid in (101, 0):  # 0: threads that ended before they were seen, as the sampler writes them
+            run.samples[3].threads[1].tid = tid
+            data = raw.write(run, "sampler")
+            salvaged = self.succeeds(["prof2pbin", "--salvage", "-q"], stdin=data).out
+            self.assertEqual(salvaged, self.succeeds(["prof2pbin", "-q"], stdin=data).out)
 
     def test_pbin(self):
         whole = self.pbin(small_run(300))
