@@ -8,10 +8,10 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* From <sanitizer/allocator_interface.h>, which only clang has. */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): its name */
+/* NOLINTBEGIN(clang-diagnostic-reserved-*): its name */
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
                                               void (*on_free)(const volatile void *));
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+/* NOLINTEND(clang-diagnostic-reserved-*) */
 
 /* ---- allocations of the current input ---- */
 

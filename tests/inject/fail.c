@@ -49,12 +49,12 @@ static struct {
     const char *path;
 } fault = {.call = -1};
 
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): glibc's names for what is replaced here */
+/* NOLINTBEGIN(clang-diagnostic-reserved-*): glibc's names for what is replaced here */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+/* NOLINTEND(clang-diagnostic-reserved-*) */
 
 __attribute__((constructor)) static void begin(void)
 {

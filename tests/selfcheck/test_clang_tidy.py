@@ -34,15 +34,17 @@ class Planted(checking.Case):
     NULL = "int f(int *p)\n{\n    if (p == 0)\n        return *p;\n    return 0;\n}\n"
     WIDE = "unsigned long f(unsigned a)\n{\n    return a * a;\n}\n"
     DEEP = "int f(int n)\n{\n    return n == 0 ? 0 : f(n - 1);\n}\n"
+    NAME = "#define _A 1\nint f(int __a)\n{\n    return __a + _A;\n}\n"
     TEXT = "#include <stdlib.h>\nint f(const char *t)\n{\n    return atoi(t);\n}\n"
 
     def test_each_family_of_checks(self):
         root = self.tree(settings() | {"base/null.c": self.NULL, "base/wide.c": self.WIDE, "base/deep.c": self.DEEP,
-                                       "base/text.c": self.TEXT, "base/good.c": "int f(void)\n{\n    return 1;\n}\n"})
+                                       "base/text.c": self.TEXT, "base/name.c": self.NAME, "base/good.c": "int f(void)\n{\n    return 1;\n}\n"})
         self.faulty(lint.clang_tidy(root),
                     {"base/null.c": "clang-analyzer-core.NullDereference",
                      "base/wide.c": "bugprone-implicit-widening-of-multiplication-result",
-                     "base/deep.c": "misc-no-recursion", "base/text.c": "cert-err34-c"})
+                     "base/deep.c": "misc-no-recursion", "base/text.c": "cert-err34-c",
+                     "base/name.c": "clang-diagnostic-reserved-macro-identifier"})
 
     def test_fault_in_a_header(self):
         root = self.tree(settings() | {"base/a.h": "static inline " + self.DEEP, "base/a.c": '#include "base/a.h"\n'})

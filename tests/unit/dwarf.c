@@ -13,13 +13,13 @@
 enum { MAX_DEPTH = 256 };
 
 /* What the worker decodes is never freed: it just exits. */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the name that the sanitizer looks for */
+/* NOLINTBEGIN(clang-diagnostic-reserved-*): the name that the sanitizer looks for */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "detect_leaks=0";
 }
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+/* NOLINTEND(clang-diagnostic-reserved-*) */
 
 /* ---- libdwarf, with the sections that we read ---- */
 
