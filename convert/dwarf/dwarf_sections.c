@@ -135,6 +135,15 @@ void dwarf_sections_limit(struct dwarf_sections *d, enum dwarf_section kind, uin
     s->damaged = s->size == 0;
 }
 
+void dwarf_sections_rest(struct dwarf_sections *d, enum dwarf_section kind, uint64_t begin,
+                         uint64_t end)
+{
+    const struct debug_section *s = &d->sections[kind];
+    if (s->bytes != NULL && begin <= end && end <= s->section->size &&
+        s->bytes == elf_section_in_place(d->file, s->section))
+        elf_file_unload(d->file, s->section->offset + begin, end - begin);
+}
+
 struct dwarf_sections *dwarf_sections_new(const struct elf_file *file, bool split)
 {
     const char *const *names = split ? wanted_split : wanted;

@@ -46,6 +46,11 @@ uint64_t dwarf_sections_unpacked(const struct dwarf_sections *d, enum dwarf_sect
  * valid. */
 void dwarf_sections_limit(struct dwarf_sections *d, enum dwarf_section section, uint64_t size);
 
+/* The bytes from BEGIN to END of SECTION will hardly be needed again: where they are those of the file, their pages need not stay in
+ * memory. They can still be read. */
+void dwarf_sections_rest(struct dwarf_sections *d, enum dwarf_section section, uint64_t begin,
+                         uint64_t end);
+
 /* Unpacks the sections from FIRST to LAST, if they are not yet. Another thread may do so with other sections. */
 void dwarf_sections_unpack(struct dwarf_sections *d, enum dwarf_section first,
                            enum dwarf_section last);

@@ -158,7 +158,7 @@ static void complete_question(struct server *s)
  * suffice for an answer. */
 static bool find_answer(struct server *s)
 {
-    uint32_t units[MAX_QUESTION];
+    uint32_t units[MAX_QUESTION] = {0};
     bool mine[MAX_QUESTION] = {0}, found = true;
     for (uint32_t k = 0; k < s->count; k++) {
         uint32_t i = s->is_other ? s->count - 1 - k : k;
@@ -169,11 +169,16 @@ static bool find_answer(struct server *s)
     complete_question(s);
     s->frames.size = 0;
     s->has_before = false;
-    for (uint32_t i = 0; i < s->count; i++)
+    for (uint32_t i = 0; i < s->count; i++) {
         if (mine[i])
             answer_address(s, units[i], i);
         else
             buffer_u8(&s->frames, NOT_MINE);
+        /* addresses ascend: the next question seldom has this unit */
+        const bool goes_on = i + 1 < s->count && units[i + 1] == units[i];
+        if (mine[i] && units[i] != INTERVAL_NONE && !goes_on)
+            dwarf_unit_rest(&s->units, units[i]);
+    }
     return s->extent == WHOLE || (found && !s->units.beyond && s->units.damaged == 0);
 }
 

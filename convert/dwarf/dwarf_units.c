@@ -270,6 +270,12 @@ uint32_t dwarf_units_index(const struct dwarf_units *units, uint64_t address)
     return index == INTERVAL_NONE ? index : turned(units, index);
 }
 
+void dwarf_unit_rest(struct dwarf_units *units, uint32_t index)
+{
+    const struct unit *unit = &units->units[index];
+    dwarf_sections_rest(units->sections, DEBUG_INFO, unit->header, unit->end);
+}
+
 size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t address, bool between,
                          struct dwarf_frame frames[MAX_FRAMES])
 {

@@ -223,6 +223,9 @@ struct unit *dwarf_units_of_die(struct dwarf_units *units, uint64_t offset);
 size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t address, bool between,
                          struct dwarf_frame frames[MAX_FRAMES]);
 
+/* The unit with INDEX will hardly be needed again: what it has of the file need not stay in memory. */
+void dwarf_unit_rest(struct dwarf_units *units, uint32_t index);
+
 /* Decodes lines and functions of UNIT, once. */
 void dwarf_units_decode(struct dwarf_units *units, struct unit *unit);
 

@@ -68,6 +68,31 @@ class Parallel(Case):
         self.assertEqual(self.threads(large), min(2, len(CPUS)))
         self.assertEqual(self.threads(large, "taskset", "-c", str(CPUS[0])), 1)
 
+    def test_memory(self):
+        """Debug information that is not compressed is mapped: what was read of it does not stay in memory."""
+        path, sources = os.path.join(self.dir, "types"), []
+        for i in range(UNITS):
+            sources.append(os.path.join(self.dir, "types%d.c" % i))
+            with open(sources[-1], "w") as f:
+                f.writelines("struct s%d_%d { int a, b; struct s%d_%d *next; char text[%d]; };\n" % (i, k, i, k, k + 1) for k in range(2000))
+                f.write("int g%d(int x)\n{\n    return x * %d;\n}\n" % (i, i) + ("int main(void)\n{\n    return 0;\n}\n" if i == 0 else ""))
+        sh("gcc", "-O1", "-g", "-fno-eliminate-unused-debug-types", "-o", path, *sources)
+        elf = Elf(path)
+        size = [s for s in elf.sections if s["name"] == ".debug_info"][0]["size"]
+        self.assertGreater(size, 1 << 20)
+        with subprocess.Popen([TOOL, "--no-cache", "-f", "-e", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as tool:
+            for i in range(UNITS):
+                at = [s[0] for s in elf.symbols if s[2] == "g%d" % i][0]
+                tool.stdin.write("0x%x\n" % at)
+                tool.stdin.flush()
+                self.assertEqual(tool.stdout.readline(), "g%d\n" % i)
+                self.assertIn("types%d.c:200" % i, tool.stdout.readline())
+            with open("/proc/%d/smaps" % children(tool.pid)[0]) as f:
+                maps = f.read().split(path + "\n")[1:]
+            tool.stdin.close()
+        resident = sum(int(m.split("Rss:")[1].split()[0]) << 10 for m in maps)
+        self.assertLess(resident, size / 2, "of %d bytes" % size)
+
     def test_damage_by_two_threads(self):
         small, large = self.program()
         damaged, elf = [], Elf(small)
