@@ -191,10 +191,15 @@ def run_pair(run):
                   offset_of(seed, seeds, length, regular), leaps=leaps)
 
 
+def mean_of(runs):
+    """The mean of each model over runs, and the standard error of the fit's."""
+    mean = {m: sum(r[m] for r in runs) / len(runs) for m in runs[0]}
+    squares = sum((r["fit"] - mean["fit"]) ** 2 for r in runs)
+    return mean, (squares / max(1, len(runs) - 1) / len(runs)) ** 0.5
+
+
 def row(o, pcs, length, regular, leaps):
-    """Mean over runs."""
-    runs = o.map(run_pair, [(seed, o.seeds, pcs, length, regular, leaps, o.length) for seed in range(o.seeds)])
-    return {m: sum(r[m] for r in runs) / len(runs) for m in runs[0]}
+    return mean_of(o.map(run_pair, [(seed, o.seeds, pcs, length, regular, leaps, o.length) for seed in range(o.seeds)]))
 
 
 def share_exactly(line):
@@ -238,12 +243,12 @@ class Limits:
 
 def print_pairs(o, limits):
     print(f"{'sensor':8}{'PCs a window':>14}{'L [windows]':>13}  {'':10}" + "".join(f"{m + ' [%]':>12}" for m in MODELS) +
-          f"{'floor':>8}   limits [%] of share and fit")
+          f"{'floor':>15}   limits [%] of share and fit")
     for name, leaps in SENSORS.items():
         for pcs, length, regular, limit, limit_fit in PAIR:
-            mean = row(o, pcs, length, regular, leaps)
+            mean, error = row(o, pcs, length, regular, leaps)
             print(f"{name:8}{pcs:>14}{length:>13}  {'' if regular else 'irregular':10}" +
-                  "".join(f"{mean[m]:>12.2f}" for m in MODELS) + f"{floor(pcs, length, regular, o.seeds, o.length):>8.2f}" +
+                  "".join(f"{mean[m]:>12.2f}" for m in MODELS) + f" +-{error:.2f}" + f"{floor(pcs, length, regular, o.seeds, o.length):>8.2f}" +
                   limits.text(mean["share"], limit) +
                   limits.text(mean["fit"], limit_fit), flush=True)
 
@@ -262,9 +267,9 @@ def print_wide(o, limits):
     for name, leaps in SENSORS.items():
         for count, threads, length, regular, lag, limit in WIDE:
             runs = o.map(run_wide, [(seed, count, threads, length, regular, lag, leaps, o.length) for seed in range(o.seeds)])
-            mean = {m: sum(r[m] for r in runs) / len(runs) for m in runs[0]}
+            mean, error = mean_of(runs)
             print(f"{name:8}{count:>10}{threads:>9}{length:>13}  {'' if regular else 'irregular':10}{lag:>5}"
-                  f"{mean['share']:>12.2f}{mean['fit']:>10.2f}" + limits.text(mean["fit"], limit), flush=True)
+                  f"{mean['share']:>12.2f}{mean['fit']:>10.2f} +-{error:.2f}" + limits.text(mean["fit"], limit), flush=True)
 
 
 # Functions, threads, PCs a window, length of a phase in windows: of the runs whose intervals are counted.
