@@ -48,7 +48,7 @@ endif
 # FUZZ=fuzz: for libFuzzer, with sanitizers; FUZZ=coverage: to see which lines the corpora reach.
 ifdef FUZZ
 FUZZ_FLAGS := $(if $(filter fuzz,$(FUZZ)),-fsanitize=address$(COMMA)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer,-fprofile-instr-generate -fcoverage-mapping)
-ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3 -O3,$(ALL_CFLAGS)) -O1 -fsanitize=fuzzer-no-link $(FUZZ_FLAGS)
+ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3 -O3 -g,$(ALL_CFLAGS)) -O1 -g1 -fsanitize=fuzzer-no-link $(FUZZ_FLAGS)
 LINKHARD   := -fsanitize=fuzzer $(FUZZ_FLAGS) -pie
 endif
 ifdef STATIC

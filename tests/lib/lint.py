@@ -102,7 +102,7 @@ def headers_alone(root, compiler):
 
 
 def analyzer(root):
-    return each(lambda path: cached(["gcc", *FLAGS, *ANALYZER, "-c", "-o", "/dev/null", path], root, path),
+    return each(lambda path: cached(["gcc", *FLAGS, *ANALYZER, "-S", "-o", "/dev/null", path], root, path),
                 sources.files(root, ".c"))
 
 
