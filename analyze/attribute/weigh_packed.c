@@ -221,30 +221,56 @@ static inline double passed(const uint64_t *interval_ns, size_t i, double even_s
     return interval_ns != NULL ? (double)interval_ns[i] / 1e9 : even_seconds;
 }
 
+/* Where the intervals, powers and energies of samples go. */
+struct energies {
+    double *restrict ns, *restrict rate, *restrict energy;
+};
+
+/* Returns 0 if these of sample I fit in packed sums, otherwise -1. */
+static inline __attribute__((always_inline)) int64_t put_energy(const struct energies *to, size_t i,
+                                                                double seconds, double rate)
+{
+    double energy = rate * seconds;
+    to->ns[i] = seconds * 1e9;
+    to->rate[i] = rate;
+    to->energy[i] = energy;
+    return (is_summable(rate) ? 0 : -1) | (fabs(energy) < PACKED_MAX_STRETCH_J / STRETCH ? 0 : -1);
+}
+
 /* Intervals, powers and energies of COUNT samples. Returns whether they fit in packed sums. */
-VECTORS
 static bool fill_energies(const uint64_t *restrict interval_ns, double even_seconds,
                           const double *restrict value, double scale, size_t count,
-                          double *restrict ns, double *restrict rate, double *restrict energy)
+                          const struct energies *to)
 {
-    uint64_t other = 0;
-    for (size_t i = 0; i < count; i++) {
-        double seconds = passed(interval_ns, i, even_seconds);
-        ns[i] = seconds * 1e9;
-        rate[i] = value[i] * scale;
-        energy[i] = rate[i] * seconds;
-        other |= (uint64_t)!is_summable(rate[i]) |
-                 (uint64_t) !(fabs(energy[i]) < PACKED_MAX_STRETCH_J / STRETCH);
-    }
+    int64_t other = 0;
+    for (size_t i = 0; i < count; i++)
+        other |= put_energy(to, i, passed(interval_ns, i, even_seconds), value[i] * scale);
     return other == 0;
+}
+
+/* The same of intervals below 2^52 ns, in vectors. Returns also false if there are longer ones. */
+VECTORS
+static bool fill_short(const uint64_t *restrict interval_ns, const double *restrict value,
+                       double scale, size_t count, const struct energies *energies)
+{
+    const struct energies to = *energies;
+    uint64_t any = 0;
+    int64_t other = 0;
+    for (size_t i = 0; i < count; i++) {
+        any |= interval_ns[i];
+        other |= put_energy(&to, i, small_to_double(interval_ns[i]) / 1e9, value[i] * scale);
+    }
+    return other == 0 && any < UINT64_C(1) << 52;
 }
 
 static bool fill(const struct weigher *w, size_t count, struct stretch *s)
 {
     const uint64_t *interval_ns = w->meta->times ? w->in.interval_ns + w->next : NULL;
+    const struct energies to = {s->ns, s->rate, s->energy};
+    const double *value = w->in.value + w->next, scale = w->quantity->scale;
     if (w->quantity->name != NULL)
-        return fill_energies(interval_ns, w->even_seconds, w->in.value + w->next,
-                             w->quantity->scale, count, s->ns, s->rate, s->energy);
+        return (interval_ns != NULL && fill_short(interval_ns, value, scale, count, &to)) ||
+               fill_energies(interval_ns, w->even_seconds, value, scale, count, &to);
     for (size_t i = 0; i < count; i++) {
         s->ns[i] = passed(interval_ns, i, w->even_seconds) * 1e9;
         s->rate[i] = NAN;
