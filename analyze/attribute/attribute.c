@@ -198,6 +198,7 @@ void attribute_fit(struct attribution *a, const struct pbin_definitions *all,
     mem_reserve(&a->fit_rows, &a->fit_capacity, view->thread_samples + 1, sizeof *a->fit_rows);
     attribution_rows(a, all, thread, location, view->thread_samples, a->fit_rows);
     view->row = a->fit_rows;
+    stretch_number(&a->weigher.share->stretch);
     fit_add_stretch(a->fit, view);
 }
 

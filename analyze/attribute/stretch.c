@@ -42,29 +42,80 @@ static inline __attribute__((always_inline)) double add_lanes(const lanes *low, 
 
 /* ---- windows ---- */
 
-/* The number of intervals with the same power as the previous interval. */
-VECTORS
-static uint64_t count_steady(const double *rate, size_t count)
+enum { STEP = 8, STEPS = 16 }; /* intervals looked at at once */
+
+struct rates {
+    uint64_t same; /* intervals with the power of the previous interval */
+    bool zero;     /* some have no power */
+    bool positive; /* all take time */
+    double most;   /* highest power [W] */
+};
+
+static inline bool is_steady(const double *rate)
 {
-    uint64_t sum = 0;
-    for (size_t i = 1; i < count; i++)
-        sum += fabs(rate[i] - rate[i - 1]) <= SAME_POWER * fabs(rate[i]);
-    return sum;
+    return fabs(rate[0] - rate[-1]) <= SAME_POWER * fabs(rate[0]);
 }
 
-/* Marks these intervals. */
-VECTORS
-static void find_steady(const double *restrict rate, size_t count, uint8_t *restrict steady)
+static inline void look_at_one(struct rates *r, double rate, double ns)
 {
+    r->zero |= rate == 0;
+    r->positive &= ns > 0;
+    r->most = rate > r->most ? rate : r->most;
+}
+
+/* Marks intervals with the same power as the previous interval in STEADY; the elements after the last are 0. */
+VECTORS
+static struct rates look_at_rates(const double *restrict rate, const double *restrict ns,
+                                  size_t count, uint8_t *restrict steady)
+{
+    typedef int8_t marks __attribute__((vector_size(HALF)));
+    const lane_bits no_sign = INT64_MAX - (lane_bits){0};
+    lane_bits same = {0}, zero = {0}, other = {0};
+    lanes most = {0};
+    struct rates r = {.positive = true};
+    size_t i = 1;
+    for (; i + HALF <= count; i += HALF) {
+        lanes own = LOAD(rate + i), change = IF(no_sign, own - LOAD(rate + i - 1));
+        lane_bits alike = change <= SAME_POWER * IF(no_sign, own);
+        marks mark = -__builtin_convertvector(alike, marks);
+        memcpy(steady + i, &mark, sizeof mark);
+        same -= alike;
+        zero |= own == 0;
+        other |= ~(LOAD(ns + i) > 0);
+        most = EITHER(own > most, own, most);
+    }
     steady[0] = 0;
-    for (size_t i = 1; i < count; i++)
-        steady[i] = fabs(rate[i] - rate[i - 1]) <= SAME_POWER * fabs(rate[i]);
+    look_at_one(&r, rate[0], ns[0]);
+    for (; i < count; i++) {
+        r.same += steady[i] = is_steady(rate + i);
+        look_at_one(&r, rate[i], ns[i]);
+    }
+    memset(steady + count, 0, STEPS);
+    for (size_t l = 0; l < HALF; l++) {
+        r.same += (uint64_t)same[l];
+        r.zero |= zero[l] != 0;
+        r.positive &= other[l] == 0;
+        r.most = most[l] > r.most ? most[l] : r.most;
+    }
+    return r;
+}
+
+/* The first interval from number I on that is not steady. */
+static inline size_t end_of_steady(const uint8_t *steady, size_t i)
+{
+    const uint64_t all = UINT64_C(0x0101010101010101);
+    for (;; i += STEPS) { /* the end is in either word by chance: no branch between them */
+        uint64_t first = get_u64(steady + i, false) ^ all,
+                 second = get_u64(steady + i + STEP, false) ^ all, other = first ? first : second;
+        if (other != 0)
+            return i + (first ? 0 : STEP) + (size_t)__builtin_ctzll(other) / 8;
+    }
 }
 
 /* The window that is being filled. */
 struct open_window {
     double ns, cpu_ns, energy;
-    uint16_t number;
+    uint16_t number, first, end;
 };
 
 /* Adds the fraction PART of interval I, with ENERGY. */
@@ -81,45 +132,49 @@ static inline void end_window(struct open_window *open, struct stretch_windows *
     w->ns[open->number] = open->ns;
     w->cpu_ns[open->number] = open->cpu_ns;
     w->energy[open->number] = open->energy;
+    w->first[open->number] = open->first;
+    w->end[open->number] = open->end;
     w->count = open->number + 1;
     *open = (struct open_window){.number = (uint16_t)(open->number + 1)};
 }
 
-/* Adds interval I to the open window: all of it, or the fraction CUT before an update, with ENERGY. The rest begins the
- * next window. */
-static inline void add_whole(struct open_window *open, struct stretch *s, size_t i)
+/* Adds all of intervals FIRST to END to the open window, which has none like them yet. */
+static inline void add_whole(struct open_window *open, struct stretch *s, size_t first, size_t end)
 {
-    add_part(open, s, i, 1, s->energy[i]);
-    s->in[0][i] = s->in[1][i] = open->number;
-    s->cut[i] = 1;
+    double ns = open->ns, cpu_ns = open->cpu_ns, energy = open->energy;
+    for (size_t i = first; i < end && s->positive; i++) {
+        ns += s->ns[i];
+        cpu_ns += s->cpu_ns[i];
+        energy += s->energy[i];
+    }
+    for (size_t i = first; i < end && !s->positive; i++) {
+        ns += s->ns[i];
+        cpu_ns += s->ns[i] > 0 ? s->cpu_ns[i] : 0;
+        energy += s->energy[i];
+    }
+    open->ns = ns;
+    open->cpu_ns = cpu_ns;
+    open->energy = energy;
+    open->first = (uint16_t)first;
+    open->end = (uint16_t)end;
 }
 
+/* Adds the fraction CUT of interval I before an update, with ENERGY. The rest begins the next window. */
 static inline void add_cut(struct open_window *open, struct stretch *s, size_t i, double cut,
                            double energy)
 {
     add_part(open, s, i, cut, energy);
-    s->in[0][i] = open->number;
-    s->in[1][i] = (uint16_t)(open->number + 1);
     s->cut[i] = cut;
+    s->cut_at[s->cuts] = (uint16_t)i;
+    s->cut_window[s->cuts++] = open->number;
     end_window(open, &s->windows);
     add_part(open, s, i, 1 - cut, s->energy[i] - energy);
-}
-
-VECTORS
-static uint64_t count_zeros(const double *rate, size_t count)
-{
-    uint64_t zeros = 0;
-    for (size_t i = 0; i < count; i++)
-        zeros += rate[i] == 0;
-    return zeros;
 }
 
 /* Does a counter leap at some samples and appear to stand still in between? If so, zeros come in short runs. */
 static bool leaps(const struct stretch *s)
 {
     size_t zeros = 0, runs = 0, run = 0, longest = 0;
-    if (count_zeros(s->rate, s->count) == 0) /* the common case */
-        return false;
     for (size_t i = 0; i < s->count; i++) {
         run = s->rate[i] == 0 ? run + 1 : 0;
         zeros += run > 0;
@@ -133,11 +188,16 @@ static bool leaps(const struct stretch *s)
 static void divide_by_leaps(struct stretch *s)
 {
     struct open_window open = {.number = 0};
-    for (size_t i = 0; i < s->count; i++)
-        if (s->rate[i] != 0)
+    for (size_t i = 0, end; i < s->count; i = end) {
+        end = i + 1;
+        if (s->rate[i] != 0) {
             add_cut(&open, s, i, 0.5, s->energy[i]);
-        else
-            add_whole(&open, s, i);
+            continue;
+        }
+        while (end < s->count && s->rate[end] == 0)
+            end++;
+        add_whole(&open, s, i, end);
+    }
     end_window(&open, &s->windows);
 }
 
@@ -158,31 +218,45 @@ static void divide_by_power(struct stretch *s, const uint8_t *steady)
 {
     struct open_window open = {.number = 0};
     bool was_cut = true; /* the window began in the previous interval */
-    for (size_t i = 0; i < s->count; i++) {
-        double cut = 0, part = steady[i] ? -1 : energy_before(s, steady, i, &cut);
+    for (size_t i = 0, end; i < s->count; i = end) {
+        double cut = 0, part = energy_before(s, steady, i, &cut);
+        end = i + 1;
         if (part >= 0) {
             add_cut(&open, s, i, cut, part * s->energy[i]);
         } else {
-            if (!steady[i] && !was_cut)
+            if (!was_cut)
                 end_window(&open, &s->windows);
-            add_whole(&open, s, i);
+            end = end_of_steady(steady, end);
+            add_whole(&open, s, i, end);
         }
         was_cut = part >= 0;
     }
     end_window(&open, &s->windows);
 }
 
+/* Highest power of an interval with energy [W]. */
+static double most_of_intervals(const struct stretch *s)
+{
+    double most = 0;
+    for (size_t i = 0; i < s->count; i++)
+        most = s->energy[i] > 0 && s->rate[i] > most ? s->rate[i] : most;
+    return most;
+}
+
 /* Returns the number of windows. If the value of the sensor never or always changes, its updates cannot be detected:
- * each interval is a window. */
+ * each interval is a window. Otherwise, also sets the highest power. */
 static size_t make_windows(struct stretch *s)
 {
-    uint8_t steady[STRETCH];
-    uint64_t same = count_steady(s->rate, s->count);
-    s->updates = 0;
-    if (same == 0 || same + 1 == s->count)
+    uint8_t steady[STRETCH + STEPS];
+    struct rates r = look_at_rates(s->rate, s->ns, s->count, steady);
+    for (size_t c = 0; c < s->cuts; c++)
+        s->cut[s->cut_at[c]] = 1;
+    s->updates = s->cuts = s->odds = 0;
+    if (r.same == 0 || r.same + 1 == s->count)
         return s->count;
-    find_steady(s->rate, s->count, steady);
-    s->leaps = leaps(s);
+    s->positive = r.positive;
+    s->most = (r.positive ? r.most : most_of_intervals(s)) * 1e-9;
+    s->leaps = r.zero && leaps(s);
     if (s->leaps)
         divide_by_leaps(s);
     else
@@ -315,19 +389,6 @@ static void set_prices(const double *restrict ns, const double *restrict cpu_ns,
     }
 }
 
-/* Highest power of an interval [J/ns]: the bits of positive numbers sort like the numbers. */
-VECTORS
-static double most_of_intervals(const double *restrict energy, const double *restrict rate,
-                                size_t count)
-{
-    int64_t most = 0;
-    for (size_t i = 0; i < count; i++) {
-        int64_t bits = (int64_t)bits_of_double(energy[i] > 0 ? rate[i] * 1e-9 : 0);
-        most = bits > most ? bits : most;
-    }
-    return double_of_bits((uint64_t)most);
-}
-
 /* Idle power in each window [J/ns]; the fraction IDLE of spare CPU time is unused. */
 VECTORS
 static void find_idle_powers(const double *restrict ns, const double *restrict cpu_ns,
@@ -433,43 +494,54 @@ static void share_with_others(struct stretch *s, const double *ns, const double 
     }
 }
 
-/* From windows to the halves of intervals: the time before an update belongs to the first PC. */
+/* Finds the prices of intervals. In large steps, because windows have different lengths, which branches would not predict;
+ * what is too much is overwritten. */
 VECTORS
-static void weigh_halves(const struct stretch *s, const double *restrict before,
-                         const double *restrict after, double *restrict first,
-                         double *restrict second)
+static void spread_prices(struct stretch *s)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        double cut = s->cut[i] < 1 ? s->cut[i] : 0.5;
-        first[i] = s->ns[i] > 0 ? 2 * cut * before[i] : 0;
-        second[i] = s->ns[i] > 0 ? 2 * (1 - cut) * after[i] : 0;
+    const struct stretch_windows *w = &s->windows;
+    for (size_t n = 0; n < w->count; n++) {
+        const lanes price = s->price[n] - (lanes){0};
+        for (size_t i = w->first[n]; i < w->end[n]; i += STRETCH_ROOM)
+            for (size_t l = 0; l < STRETCH_ROOM; l += HALF)
+                memcpy(s->prices + i + l, &price, sizeof price);
+    }
+    for (size_t c = 0; c < s->cuts; c++) {
+        s->prices[s->cut_at[c]] = s->price[s->cut_window[c]];
+        s->after[s->cut_at[c]] = s->price[s->cut_window[c] + 1];
     }
 }
 
-VECTORS
-static void mix_idle(const struct stretch *s, const double *restrict before,
-                     const double *restrict after, double *restrict idle)
+/* Finds the intervals whose halves have different prices, and those without time, which cost nothing. */
+static void find_odd(struct stretch *s)
 {
+    s->odds = s->cuts;
+    memcpy(s->odd, s->cut_at, s->cuts * sizeof *s->odd);
+    if (s->positive)
+        return;
+    s->odds = 0;
     for (size_t i = 0; i < s->count; i++)
-        idle[i] = s->ns[i] * (s->cut[i] * before[i] + (1 - s->cut[i]) * after[i]);
-}
-
-/* Finds the VALUES of the two windows of each interval. */
-static void spread_windows(const struct stretch *s, const double *values, double *before,
-                           double *after)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        before[i] = values[s->in[0][i]];
-        after[i] = values[s->in[1][i]];
-    }
+        if (!(s->ns[i] > 0) || s->cut[i] < 1)
+            s->odd[s->odds++] = (uint16_t)i;
 }
 
 /* Converts the power of windows to the energy of intervals. */
-static void spread_power(const struct stretch *s, const double *power, double *energy)
+VECTORS
+static void spread_power(const struct stretch *s, const double *restrict power,
+                         double *restrict energy)
 {
-    double before[STRETCH], after[STRETCH];
-    spread_windows(s, power, before, after);
-    mix_idle(s, before, after, energy);
+    const struct stretch_windows *w = &s->windows;
+    for (size_t n = 0; n < w->count; n++)
+        for (size_t i = w->first[n]; i < w->end[n]; i += STRETCH_ROOM) /* as above */
+            for (size_t l = i; l < i + STRETCH_ROOM; l += HALF) {
+                const lanes part = LOAD(s->ns + l) * power[n];
+                memcpy(energy + l, &part, sizeof part);
+            }
+    for (size_t c = 0; c < s->cuts; c++) {
+        size_t i = s->cut_at[c];
+        double before = power[s->cut_window[c]], after = power[s->cut_window[c] + 1];
+        energy[i] = s->ns[i] * (s->cut[i] * before + (1 - s->cut[i]) * after);
+    }
 }
 
 static void price_intervals(struct stretch *s, double idle)
@@ -481,13 +553,9 @@ static void price_intervals(struct stretch *s, double idle)
         share_with_others(s, w->ns, w->cpu_ns, w->energy, w->count, idle_power, other);
         spread_power(s, other, s->other);
     }
-    spread_windows(s, s->price, s->prices[0], s->prices[1]);
-    weigh_halves(s, s->prices[0], s->prices[1], s->costs[0], s->costs[1]);
-    s->before = s->prices[0];
-    s->after = s->prices[1];
-    s->first = s->costs[0];
-    s->second = s->costs[1];
-    s->most = most_of_intervals(s->energy, s->rate, s->count);
+    spread_prices(s);
+    find_odd(s);
+    s->each = s->prices;
     if (s->any_idle)
         spread_power(s, idle_power, s->idle);
 }
@@ -512,6 +580,29 @@ static void set_idle(const double *restrict ns, const double *restrict cpu_ns,
         idle[i] = power[i] * spare_of(ns[i], cpu_ns[i]) * part;
 }
 
+void stretch_init(struct stretch *s)
+{
+    for (size_t i = 0; i < STRETCH; i++)
+        s->cut[i] = 1;
+}
+
+void stretch_number(struct stretch *s)
+{
+    typedef uint16_t numbers __attribute__((vector_size(STRETCH_ROOM * 2)));
+    const struct stretch_windows *w = &s->windows;
+    for (size_t n = 0; n < w->count && s->updates > 0; n++) {
+        const numbers number = (uint16_t)n - (numbers){0};
+        for (size_t i = w->first[n]; i < w->end[n]; i += STRETCH_ROOM) { /* as in spread_prices */
+            memcpy(&s->in[0][i], &number, sizeof number);
+            memcpy(&s->in[1][i], &number, sizeof number);
+        }
+    }
+    for (size_t c = 0; c < s->cuts; c++) {
+        s->in[0][s->cut_at[c]] = s->cut_window[c];
+        s->in[1][s->cut_at[c]] = (uint16_t)(s->cut_window[c] + 1);
+    }
+}
+
 void stretch_settle(struct stretch *s)
 {
     size_t count = make_windows(s);
@@ -529,7 +620,7 @@ void stretch_settle(struct stretch *s)
     struct balance b = s->in_turn ? measure(ns, cpu_ns, count, s->power)
                                   : price_apart(ns, cpu_ns, energy, s->power, count, s->price);
     bool dilutes = !s->in_turn || b.over_ns > 0;
-    s->most = b.most;
+    s->most = windows ? s->most : b.most;
     double chance = b.spare > 0 ? b.over_ns / b.spare_ns : 0;
     chance = chance < 1 - NOTHING ? chance : 1;
     double moved = b.spare * chance, paid = b.over > moved ? moved / b.over : b.over > 0;
@@ -537,8 +628,7 @@ void stretch_settle(struct stretch *s)
     s->rest = s->rest > NOTHING * moved ? s->rest : 0;
     if (s->in_turn && (dilutes || windows || shares(s)))
         set_prices(ns, cpu_ns, energy, s->power, count, paid, s->price);
-    s->first = s->second = s->before = s->after =
-        dilutes || windows || shares(s) ? s->price : s->power;
+    s->each = dilutes || windows || shares(s) ? s->price : s->power;
     s->any_idle = b.spare_ns > 0 && chance < 1;
     if (windows)
         price_intervals(s, 1 - chance);
@@ -549,6 +639,22 @@ void stretch_settle(struct stretch *s)
 }
 
 /* ---- thread samples ---- */
+
+/* The price of each half of an interval, by the PC at its end [J/ns]. */
+struct halves {
+    double first, second;
+};
+
+static inline struct halves halves_of(const struct stretch *s, size_t i)
+{
+    double cut = s->cut[i];
+    if (s->odds > 0 && !(s->ns[i] > 0))
+        return (struct halves){0, 0};
+    if (s->odds == 0 || !(cut < 1))
+        return (struct halves){s->each[i], s->each[i]};
+    /* the time before an update is of the first PC */
+    return (struct halves){2 * cut * s->each[i], 2 * (1 - cut) * s->after[i]};
+}
 
 /* Is the power of any thread sample above LIMIT? */
 VECTORS
@@ -567,19 +673,19 @@ static inline double place_one(double before, double own, double rest, double cp
     return rest + (before > 0 ? 0 : own) + (cpu > 0 ? next : 0);
 }
 
-/* Samples with N threads each, from sample I to the last but one. Returns whether the power of any is above LIMIT. */
+/* Samples with N threads each, from sample I to the last but one, at the prices of their intervals. Returns whether the
+ * power of any is above LIMIT. */
 static inline __attribute__((always_inline)) bool place_between(size_t i, size_t count, size_t n,
-                                                                const double *restrict first,
-                                                                const double *restrict second,
+                                                                const double *restrict price,
                                                                 const double *restrict cpu_ns,
                                                                 double limit, double *restrict of)
 {
     int64_t over = 0;
     for (; i + 1 < count; i++) {
         const double *cpu = cpu_ns + n * i;
-        double own = first[i] / 2, rest = second[i] / 2, next = first[i + 1] / 2;
+        double own = price[i] / 2, next = price[i + 1] / 2;
         for (size_t j = 0; j < n; j++) {
-            double joule = place_one(cpu_ns[n * (i - 1) + j], own * cpu[j], rest * cpu[j], cpu[j],
+            double joule = place_one(cpu_ns[n * (i - 1) + j], own * cpu[j], own * cpu[j], cpu[j],
                                      next * cpu_ns[n * (i + 1) + j]);
             over |= joule > limit * cpu[j] ? -1 : 0;
             of[n * i + j] = joule;
@@ -593,56 +699,75 @@ static inline __attribute__((always_inline)) bool place_between(size_t i, size_t
     (__builtin_shufflevector(*(const pair *)(prices), *(const pair *)(prices), 0, 0, 1, 1) / 2)
 
 /* The same with two threads, two samples at a time: compilers would sort the threads first. */
-static inline __attribute__((always_inline)) bool
-place_pairs(size_t count, const double *restrict first, const double *restrict second,
-            const double *restrict cpu_ns, double limit, double *restrict of)
+static inline __attribute__((always_inline)) bool place_pairs(size_t count,
+                                                              const double *restrict price,
+                                                              const double *restrict cpu_ns,
+                                                              double limit, double *restrict of)
 {
     const lanes zero = {0};
     lane_bits over = {0};
     size_t i = 1;
     for (; i + 2 < count; i += 2) {
-        lanes cpu = LOAD(cpu_ns + 2 * i), next = HALVES(first + i + 1) * LOAD(cpu_ns + 2 * (i + 1));
-        lanes own = HALVES(first + i) * cpu,
+        lanes cpu = LOAD(cpu_ns + 2 * i), next = HALVES(price + i + 1) * LOAD(cpu_ns + 2 * (i + 1));
+        lanes own = HALVES(price + i) * cpu,
               ran_before = (lanes)(LOAD(cpu_ns + 2 * (i - 1)) > zero);
-        lanes joule = HALVES(second + i) * cpu + IF(~BITS(ran_before), own) + IF(cpu > zero, next);
+        lanes joule = own + IF(~BITS(ran_before), own) + IF(cpu > zero, next);
         over |= BITS(joule > limit * cpu);
         memcpy(of + 2 * i, &joule, sizeof joule);
     }
     bool any = (over[0] | over[1] | over[2] | over[3]) != 0;
-    return place_between(i, count, 2, first, second, cpu_ns, limit, of) || any;
+    return place_between(i, count, 2, price, cpu_ns, limit, of) || any;
 }
 
-/* The first or the last sample. */
-static void place_end(const struct stretch *s, size_t i, size_t n, const double *cpu_ns, double *of)
+/* Sample I, whatever its prices. Returns whether the power of any of its thread samples is above LIMIT. */
+static bool place_sample(const struct stretch *s, size_t i, size_t n, const double *cpu_ns,
+                         double limit, double *of)
 {
+    struct halves own = halves_of(s, i), next = {0, 0};
+    bool last = i + 1 == s->count, over = false;
+    if (!last)
+        next = halves_of(s, i + 1);
     for (size_t k = n * i; k < n * (i + 1); k++) {
-        double next = i + 1 < s->count ? s->first[i + 1] / 2 * cpu_ns[k + n] : 0;
-        of[k] = place_one(i > 0 ? cpu_ns[k - n] : 0, s->first[i] / 2 * cpu_ns[k],
-                          s->second[i] / 2 * cpu_ns[k], cpu_ns[k], next);
+        of[k] = place_one(i > 0 ? cpu_ns[k - n] : 0, own.first / 2 * cpu_ns[k],
+                          own.second / 2 * cpu_ns[k], cpu_ns[k],
+                          last ? 0 : next.first / 2 * cpu_ns[k + n]);
+        over |= of[k] > limit * cpu_ns[k];
     }
+    return over;
 }
 
-/* Samples with the same N threads. Returns whether the power of any is above LIMIT. */
+/* The same at the prices of intervals. */
 VECTORS
+static bool place_at_prices(size_t count, size_t n, const double *price, const double *cpu_ns,
+                            double limit, double *of)
+{
+    if (n == 1)
+        return place_between(1, count, 1, price, cpu_ns, limit, of);
+    if (n == 2)
+        return place_pairs(count, price, cpu_ns, limit, of);
+    return place_between(1, count, n, price, cpu_ns, limit, of);
+}
+
+/* Samples with the same N threads. Returns whether the power of any may be above LIMIT. */
 static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, double limit,
                        double *of)
 {
-    bool over = false;
-    size_t last = n * (s->count - 1);
-    place_end(s, 0, n, cpu_ns, of);
-    if (n == 1)
-        over = place_between(1, s->count, 1, s->first, s->second, cpu_ns, limit, of);
-    else if (n == 2)
-        over = place_pairs(s->count, s->first, s->second, cpu_ns, limit, of);
-    else
-        over = place_between(1, s->count, n, s->first, s->second, cpu_ns, limit, of);
-    place_end(s, s->count - 1, n, cpu_ns, of);
-    return over || any_over(cpu_ns, n, limit, of) || any_over(cpu_ns + last, n, limit, of + last);
+    bool over = place_at_prices(s->count, n, s->each, cpu_ns, limit, of);
+    over |= place_sample(s, 0, n, cpu_ns, limit, of);
+    over |= place_sample(s, s->count - 1, n, cpu_ns, limit, of);
+    for (size_t o = 0; o < s->odds; o++) {
+        size_t i = s->odd[o];
+        if (i > 0)
+            over |= place_sample(s, i - 1, n, cpu_ns, limit, of);
+        over |= place_sample(s, i, n, cpu_ns, limit, of);
+    }
+    return over;
 }
 
 /* Sums up to each interval: of times, and of prices multiplied by times. */
 struct areas {
     double ns[STRETCH + 1], price[STRETCH + 1];
+    struct halves halves[STRETCH];
 };
 
 static void add_areas(const struct stretch *s, struct areas *a)
@@ -650,7 +775,8 @@ static void add_areas(const struct stretch *s, struct areas *a)
     a->ns[0] = a->price[0] = 0;
     for (size_t i = 0; i < s->count; i++) {
         a->ns[i + 1] = a->ns[i] + s->ns[i];
-        a->price[i + 1] = a->price[i] + (s->first[i] + s->second[i]) / 2 * s->ns[i];
+        a->halves[i] = halves_of(s, i);
+        a->price[i + 1] = a->price[i] + (a->halves[i].first + a->halves[i].second) / 2 * s->ns[i];
     }
 }
 
@@ -671,7 +797,8 @@ static void place_any(const struct stretch *s, const uint64_t *threads, const do
     for (size_t i = 0; i < s->count; i++)
         for (size_t end = k + threads[i]; k < end; k++) {
             const struct stretch_use *use = &uses[k];
-            double first = s->first[i] / 2 * cpu_ns[k], second = s->second[i] / 2 * cpu_ns[k];
+            double first = areas.halves[i].first / 2 * cpu_ns[k];
+            double second = areas.halves[i].second / 2 * cpu_ns[k];
             if (use->reach > 1)
                 first = second = price_of(&areas, i, use->reach, cpu_ns[k]) / 2;
             of[k] = second + (use->before != SIZE_MAX ? 0 : first);
@@ -689,16 +816,29 @@ struct price_class {
     double take; /* part of ROOM that is filled */
 };
 
-/* The class of each sample. */
-VECTORS
-static void find_classes(const double *restrict before, const double *restrict after, size_t count,
-                         double scale, int32_t *restrict class)
+static inline int32_t class_of(double after, double before, double scale)
 {
-    size_t last = count - 1;
-    for (size_t i = 0; i < count; i++) {
-        double part = (after[i] + before[i < last ? i + 1 : last]) * scale;
-        part = part < CLASSES - 1 ? part : CLASSES - 1;
-        class[i] = part > 0 ? (int32_t)part : 0;
+    double part = (after + before) * scale;
+    part = part < CLASSES - 1 ? part : CLASSES - 1;
+    return part > 0 ? (int32_t)part : 0;
+}
+
+/* The class of each sample, at the prices of intervals. */
+VECTORS
+static void find_classes(const double *restrict price, size_t count, double scale,
+                         int32_t *restrict class)
+{
+    for (size_t i = 0; i + 1 < count; i++)
+        class[i] = class_of(price[i], price[i + 1], scale);
+    class[count - 1] = class_of(price[count - 1], price[count - 1], scale);
+}
+
+/* The same of intervals whose halves have different prices. */
+static void correct_classes(const struct stretch *s, double scale, int32_t *class)
+{
+    for (size_t o = 0; o < s->odds; o++) {
+        size_t i = s->odd[o], next = i + 1 < s->count ? i + 1 : i;
+        class[i] = class_of(s->cut[i] < 1 ? s->after[i] : s->each[i], s->each[next], scale);
     }
 }
 
@@ -707,28 +847,39 @@ VECTORS
 static void repeat_classes(const int32_t *restrict class, size_t count, size_t n,
                            const uint64_t *restrict threads, int32_t *restrict each)
 {
-    if (n == 1)
-        memcpy(each, class, count * sizeof *each);
     for (size_t i = 0; i < count && n == 2; i++)
         each[2 * i] = each[2 * i + 1] = class[i];
-    for (size_t i = 0, k = 0; i < count && n != 1 && n != 2; i++)
+    for (size_t i = 0, k = 0; i < count && n != 2; i++)
         for (size_t end = k + threads[i]; k < end; k++)
             each[k] = class[i];
 }
 
-/* Adds up, by class, the energy of thread samples above the highest power and their room below it. */
+/* Adds up, by class, the energy of thread samples above the highest power and their room below it. Four sums of each, so
+ * that additions overlap. Without branches: classes change with the windows, at any sample. */
+VECTORS
 static void count_room(double most, size_t count, const double *cpu_ns, const double *of,
                        const int32_t *class, struct price_class *classes)
 {
-    enum { TURNS = 4 }; /* independent sums, so that additions overlap */
-    double sums[TURNS][CLASSES][2] = {{{0}}};
-    for (size_t k = 0; k < count; k++) {
-        double room = most * cpu_ns[k] - of[k];
-        sums[k % TURNS][class[k]][room < 0] += fabs(room);
+    typedef double room __attribute__((vector_size(16))); /* and what is above */
+    const lanes zero = {0};
+    room sums[HALF][CLASSES] = {{{0}}};
+    size_t k = 0;
+    for (; k + HALF <= count; k += HALF) {
+        lanes all = most * LOAD(cpu_ns + k) - LOAD(of + k);
+        lanes spare = IF(all >= zero, all), over = IF(all < zero, -all);
+        sums[0][class[k]] += __builtin_shufflevector(spare, over, 0, 4);
+        sums[1][class[k + 1]] += __builtin_shufflevector(spare, over, 1, 5);
+        sums[2][class[k + 2]] += __builtin_shufflevector(spare, over, 2, 6);
+        sums[3][class[k + 3]] += __builtin_shufflevector(spare, over, 3, 7);
+    }
+    for (; k < count; k++) {
+        double all = most * cpu_ns[k] - of[k];
+        sums[k % HALF][class[k]] += (room){all < 0 ? 0 : all, all < 0 ? -all : 0};
     }
     for (size_t c = 0; c < CLASSES; c++) {
-        classes[c].room = (sums[0][c][0] + sums[2][c][0]) + (sums[1][c][0] + sums[3][c][0]);
-        classes[c].over = (sums[0][c][1] + sums[2][c][1]) + (sums[1][c][1] + sums[3][c][1]);
+        room sum = (sums[0][c] + sums[2][c]) + (sums[1][c] + sums[3][c]);
+        classes[c].room = sum[0];
+        classes[c].over = sum[1];
     }
 }
 
@@ -748,14 +899,23 @@ static double level_classes(struct price_class *classes, double *surplus)
     return left;
 }
 
-/* Removes the excess of thread samples, and fills the fraction TAKE of their room. */
+/* Removes the excess of thread samples, and fills the fraction TAKE of the room of their CLASS. */
 VECTORS
 static void move(double most, size_t count, const double *restrict cpu_ns,
-                 const double *restrict take, double *restrict of)
+                 const double *restrict take, const int32_t *restrict class, double *restrict of)
 {
-    for (size_t k = 0; k < count; k++) {
+    const lanes zero = {0};
+    size_t k = 0;
+    for (; k + HALF <= count; k += HALF) {
+        const int32_t *c = class + k; /* gathering in vectors is slower */
+        lanes own = {take[c[0]], take[c[1]], take[c[2]], take[c[3]]};
+        lanes energy = LOAD(of + k), room = most * LOAD(cpu_ns + k) - energy;
+        energy += EITHER(room > zero, own * room, room);
+        memcpy(of + k, &energy, sizeof energy);
+    }
+    for (; k < count; k++) {
         double room = most * cpu_ns[k] - of[k];
-        of[k] += room > 0 ? take[k] * room : room;
+        of[k] += room > 0 ? take[class[k]] * room : room;
     }
 }
 
@@ -836,18 +996,19 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
     double take[CLASSES];
     double scale = s->most > 0 ? CLASSES * (1 + SAME_POWER) / s->most / 2
                                : 0; /* rounds to the same class on every machine */
-    find_classes(s->before, s->after, s->count, scale, own);
-    repeat_classes(own, s->count, n, threads, room->class);
+    find_classes(s->each, s->count, scale, own);
+    correct_classes(s, scale, own);
+    const int32_t *class = n == 1 ? own : room->class;
+    if (n != 1)
+        repeat_classes(own, s->count, n, threads, room->class);
     level_pairs(s->most, n, count, cpu_ns, uses, room->take, of);
     level_ends(s->most, count, threads[0], threads[s->count - 1], cpu_ns, of);
-    count_room(s->most, count, cpu_ns, of, room->class, classes);
+    count_room(s->most, count, cpu_ns, of, class, classes);
     double surplus, left = level_classes(classes, &surplus), rest = s->rest + surplus,
                     part = rest < left ? rest / left : left > 0;
     for (size_t c = 0; c < CLASSES; c++)
         take[c] = classes[c].take + part * (1 - classes[c].take);
-    for (size_t k = 0; k < count; k++) /* gathering in vectors is slower */
-        room->take[k] = take[room->class[k]];
-    move(s->most, count, cpu_ns, room->take, of);
+    move(s->most, count, cpu_ns, take, class, of);
     double all = 0;
     for (size_t i = 0; i < s->count && rest > left; i++)
         all += s->energy[i];

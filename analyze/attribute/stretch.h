@@ -34,6 +34,10 @@
 #include <stdint.h>
 
 enum { STRETCH = 1024 /* samples */, STRETCH_WINDOWS = 2 * STRETCH };
+enum {
+    STRETCH_ROOM = 16
+}; /* after the last sample: several are read or written at a time, and arrays of a multiple
+                          of a page, read together, would be in the same few lines of the cache */
 #define STRETCH_SIGHTINGS  32   /* intervals in which sightings show how many CPUs were in use */
 #define STRETCH_SAME_POWER 1e-9 /* rounding: powers that differ by less are the same */
 
@@ -41,6 +45,7 @@ enum { STRETCH = 1024 /* samples */, STRETCH_WINDOWS = 2 * STRETCH };
 struct stretch_windows {
     size_t count;
     double ns[STRETCH_WINDOWS], cpu_ns[STRETCH_WINDOWS], energy[STRETCH_WINDOWS]; /* [ns] [J] */
+    uint16_t first[STRETCH_WINDOWS], end[STRETCH_WINDOWS]; /* its intervals that are not cut */
 };
 
 struct stretch {
@@ -50,26 +55,30 @@ struct stretch {
     bool sighted;  /* CPU times are divided by sightings: true only on average */
     bool in_turn;  /* its threads never run at once: an excess of CPU time is chance */
     /* inputs, for the interval that ends with each sample */
-    double ns[STRETCH];     /* [ns] */
-    double rate[STRETCH];   /* power [W]; NaN: none */
-    double energy[STRETCH]; /* [J] */
-    double cpu_ns[STRETCH]; /* CPU time used in it */
+    double ns[STRETCH + STRETCH_ROOM];     /* [ns] */
+    double rate[STRETCH + STRETCH_ROOM];   /* power [W]; NaN: none */
+    double energy[STRETCH + STRETCH_ROOM]; /* [J] */
+    double cpu_ns[STRETCH + STRETCH_ROOM]; /* CPU time used in it */
     /* results */
-    const double *before,
-        *after; /* [count]: price of CPU time at the ends of each interval [J/ns] */
-    const double *first, *second; /* [count]: price of each half, by the PC at its end [J/ns] */
-    double idle[STRETCH];         /* idle energy in it [J] */
-    bool any_idle;                /* IDLE is set; otherwise all of it is 0 */
-    double other[STRETCH];        /* energy of other programs, if they used CPU time [J] */
-    double rest;                  /* remainder, for the threads that can take it [J] */
-    double most;                  /* highest power [J/ns] */
-    size_t updates;               /* windows that differ from intervals; 0: IN is not set */
-    bool leaps;                   /* they end where a counter leaps */
+    const double *each;    /* [count]: price of CPU time at the begin of each interval [J/ns] */
+    size_t odds;           /* intervals of which EACH is not the price of both halves */
+    uint16_t odd[STRETCH]; /* their numbers */
+    double idle[STRETCH + STRETCH_ROOM];  /* idle energy in it [J] */
+    bool any_idle;                        /* IDLE is set; otherwise all of it is 0 */
+    double other[STRETCH + STRETCH_ROOM]; /* energy of other programs, if they used CPU time [J] */
+    double rest;                          /* remainder, for the threads that can take it [J] */
+    double most;                          /* highest power [J/ns] */
+    size_t updates;                       /* windows, if they differ from intervals; else 0 */
+    bool positive;                        /* then: all intervals take time */
+    bool leaps;                           /* they end where a counter leaps */
     double power[STRETCH_WINDOWS], price[STRETCH_WINDOWS]; /* of windows [J/ns] */
-    double prices[2][STRETCH], costs[2][STRETCH];
-    uint16_t in[2][STRETCH]; /* number of the window of each half */
-    double cut
-        [STRETCH]; /* fraction of the interval before the update; if that is known and the windows differ */
+    double prices[STRETCH + STRETCH_ROOM];                 /* EACH, if windows differ */
+    double after[STRETCH];                  /* price after the update, of intervals that are cut */
+    uint16_t in[2][STRETCH + STRETCH_ROOM]; /* window of each half, after stretch_number */
+    /* Fraction of the interval before the update, if that is known and the windows differ; all others are 1. */
+    double cut[STRETCH + STRETCH_ROOM];
+    size_t cuts;                                   /* intervals in two windows */
+    uint16_t cut_at[STRETCH], cut_window[STRETCH]; /* their numbers, and their first windows */
     struct stretch_windows windows;
 };
 
@@ -90,8 +99,14 @@ static inline size_t stretch_block_end(const double *ns, size_t first, size_t co
     return first;
 }
 
+/* Before the first use; all of it must be 0. */
+void stretch_init(struct stretch *stretch);
+
 /* Sets the results. */
 void stretch_settle(struct stretch *stretch);
+
+/* Sets IN, if windows differ from intervals. */
+void stretch_number(struct stretch *stretch);
 
 /* Where the CPU time of a thread sample was used: in its interval or, if it is longer than that, also in the intervals
  * before, back to the previous sample of the thread. */

@@ -10,7 +10,9 @@
 
 struct share_work *share_work_new(void)
 {
-    return mem_zalloc(1, sizeof(struct share_work));
+    struct share_work *work = mem_zalloc(1, sizeof *work);
+    stretch_init(&work->stretch);
+    return work;
 }
 
 static void free_columns(struct share_work *work)
