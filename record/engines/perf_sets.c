@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -483,22 +484,29 @@ static double draw_batch(struct perf_sets *sets)
     return period * (1 - 0.5 * period / batch_length(sets));
 }
 
-/* Draws the period of the next batch after a sample at TIME, but not while THREAD waits, and not later, when it may have
+/* Draws the period of the next batch after a sample at TIME on CPU, but not while THREAD waits, and not later, when it may have
  * waited and may now wait for a CPU: that period would begin with what it does next, which would never be sampled. The old
- * period goes on instead, from where in it the thread began to wait. */
+ * period goes on instead, from where in it the thread began to wait, until the batch is overdue: then the next sample comes at
+ * any moment of a period. A sample on the CPU that this process runs on has just stopped the thread: it has done nothing since. */
 static void renew(struct perf_sets *sets, const struct perf_thread *thread,
-                  struct perf_sampler *sampler, uint64_t time)
+                  struct perf_sampler *sampler, size_t cpu, uint64_t time)
 {
     uint64_t now = clock_now();
-    bool late = (double)(now - time) > soon * sets->mean;
+    bool here = sets->prompt && sched_getcpu() == sets->setup->cpus[cpu];
+    bool late = (double)(now - time) > (here ? soonest : soon * sets->mean);
     double age = (double)(now - sampler->period.armed), length = batch_length(sets);
     if (age < (double)sampler->length || now - sampler->tried < retry ||
         (late && age < overdue * length))
         return;
     sampler->tried = now;
-    if (counts_now(sampler) ||
-        (!late && process_thread_runs((pid_t)thread->pid, (pid_t)thread->tid)))
-        arm(sets, sampler, draw_batch(sets), 0, false);
+    bool counts = counts_now(sampler);
+    double period = draw_batch(sets);
+    if (!counts && !process_thread_runs((pid_t)thread->pid, (pid_t)thread->tid))
+        return;
+    if (counts || !late)
+        arm(sets, sampler, period, 0, false);
+    else
+        arm(sets, sampler, period * uniform(sets), period, true);
 }
 
 /* The first batch begins right after a sample, and continues as if it had begun before the thread, at any moment. Until then,
@@ -515,10 +523,10 @@ static void begin_batch(struct perf_sets *sets, struct perf_sampler *sampler, ui
 }
 
 static bool sampled(struct perf_sets *sets, struct perf_thread *thread,
-                    struct perf_sampler *sampler, uint64_t time)
+                    struct perf_sampler *sampler, size_t cpu, uint64_t time)
 {
     if (sets->batch && !sampler->birth) {
-        renew(sets, thread, sampler, time);
+        renew(sets, thread, sampler, cpu, time);
         return true;
     }
     if (!is_due(sets, sampler))
@@ -578,7 +586,7 @@ bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t
     if (sets->random && sampler == NULL && thread->from != NULL)
         inherited_sample(sets, thread, cpu, time);
     if (sets->random && sampler != NULL && (time >= sampler->period.armed || !sampler->born))
-        counts = sampled(sets, thread, sampler, time);
+        counts = sampled(sets, thread, sampler, cpu, time);
     else if (sets->random)
         counts = is_overdue(sets, thread);
     if (counts)

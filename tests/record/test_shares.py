@@ -96,6 +96,25 @@ class Shares(unittest.TestCase):
                 self.assertLess(error, 0.1)
                 self.assertAlmostEqual(share, expected, delta=error)
 
+    def test_periods_change_on_one_cpu(self):
+        """A sampler that shares a CPU with the program finds it stopped by itself; still, no period lasts for a run, where
+        it could beat with a loop of the program. A tenth of them is shorter than most by more than a tenth."""
+        cpu = str(min(os.sched_getaffinity(0)))
+        with tempfile.TemporaryDirectory() as folder:
+            raw, pbin = os.path.join(folder, "out.bin"), os.path.join(folder, "out.pbin")
+            done = subprocess.run(["taskset", "-c", cpu, os.path.join(BUILD, "sampler"), "-q", "--engine", "perf", "-f", "10000",
+                                   "-o", raw, "--", os.path.join(BUILD, "samples", "burn"), "1", "1"], capture_output=True,
+                                  text=True)
+            if "perf_event_paranoid" in done.stderr:
+                self.skipTest(done.stderr.strip())
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
+            rows = run([os.path.join(BUILD, "pbin-dump"), "--samples", "--format=csv", pbin]).stdout.splitlines()
+        at = rows[0].split(",").index("cpu_time [s]")
+        times = sorted(float(t) for t in (row.split(",")[at] for row in rows[1:]) if t not in ("", "0"))
+        self.assertGreater(len(times), 500)
+        self.assertLess(times[len(times) // 10], 0.9 * times[len(times) // 2])
+
     def test_system_calls_of_a_program_that_sleeps(self):
         """On the CPU of the sampler, a thread that was woken with it looks as if it had been preempted in its sleep. A
         thread that was preempted in another call still counts: none did, of the 30 %."""
