@@ -123,6 +123,7 @@ static void step(struct engine_run *run)
     siginfo_t info;
     uint64_t due = run->sampling ? run->pace.next : UINT64_MAX;
     take_events(run, due);
+    ptrace_late(run);
     uint64_t now = clock_now();
     follow_job(run, now);
     uint64_t until = run->expires != 0 && run->expires < due ? run->expires : due;

@@ -41,6 +41,7 @@ struct engine_run {
     bool sleepers;      /* a thread of the last sample sometimes sleeps */
     bool calling;       /* a process was seen in system calls lately */
     bool at_once;       /* the sampler did not wait for a CPU when it woke */
+    bool any_late;      /* a thread was seen late, and had been on a CPU: ptrace_late */
     /* Sightings in user code on the CPU of the sampler, of threads that sometimes sleep; those that the scheduler's
      * counts confirm. */
     uint64_t likely, exact;
@@ -94,6 +95,10 @@ void ptrace_rest(struct engine_run *run);
 void ptrace_mark(struct engine_run *run, uint64_t read);
 /* Are readings of power far enough apart for that, and do threads share CPUs? Otherwise samples show better when they ran. */
 bool ptrace_divides(const struct engine_run *run);
+/* If threads have stopped late, and were on a CPU when they were interrupted, delivers a sample in which only these ran. In
+ * place of a sighting at the next sample, such a one would hide what a thread runs when it has a CPU again: what follows the
+ * function in which it lost the CPU, if that was due to end meanwhile. */
+void ptrace_late(struct engine_run *run);
 /* Takes and delivers a sample of all threads. */
 void ptrace_sample(struct engine_run *run);
 /* An AWAITED one has stopped: reads its PC and times. */

@@ -67,6 +67,15 @@ static void add_sighting(struct engine_run *run, struct tracee *tracee)
                                (in_kernel ? RAW_CALLER : 0) | (faulted ? RAW_FAULT : 0))});
 }
 
+static void add_sightings(struct engine_run *run)
+{
+    run->any_late = false;
+    for (size_t i = 0; i < run->tracees.count; i++)
+        if (run->tracees.list[i]->state >= TRACEE_RUNNING &&
+            run->tracees.list[i]->state < TRACEE_DYING)
+            add_sighting(run, run->tracees.list[i]);
+}
+
 void ptrace_add_total(struct engine_run *run, const struct tracee *tracee)
 {
     if (tracee->timed)
@@ -85,8 +94,6 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     struct run_time time;
     run->sleepers |= tracee->slept > 0; /* while it waits for a CPU, too */
     if (tracee->state != TRACEE_RUNNING)
-        return false;
-    if (tracee->late && tracee->ran) /* its times stay those of that stop */
         return false;
     tracee->late = false; /* it waited then, and may run now */
     bool steady = tracee->steady >= STEADY && tracee->slept == 0;
@@ -215,6 +222,7 @@ void ptrace_see(struct engine_run *run, struct tracee *tracee)
     tracee->process->sightings += tracee->ran;
     tracee->process->calls += tracee->ran && tracee->in_kernel && !tracee->faulted;
     tracee->run = now;
+    run->any_late |= tracee->late && tracee->ran;
     if (tracee->ran)
         run->resumed = clock_now();
 }
@@ -277,6 +285,15 @@ void ptrace_mark(struct engine_run *run, uint64_t read)
     run->read = read;
     if (run->sampling && ptrace_divides(run))
         hand_over(run, read, 0);
+}
+
+void ptrace_late(struct engine_run *run)
+{
+    if (!run->any_late || !run->sampling)
+        return;
+    add_sightings(run);
+    if (run->row_count > 0) /* a sample without rows is an update of the power sensor */
+        hand_over(run, ptrace_time(run), run->row_count);
 }
 
 void ptrace_outrank(struct engine_run *run, pid_t tid)
@@ -410,10 +427,7 @@ void ptrace_sample(struct engine_run *run)
     uint64_t stopped = clock_now();
     if (run->pace.taken % (run->calling ? MOVE_CALLING : MOVE) == 0 || run->sleepers)
         choose_cpu(run);
-    for (size_t i = 0; i < run->tracees.count; i++)
-        if (run->tracees.list[i]->state >= TRACEE_RUNNING &&
-            run->tracees.list[i]->state < TRACEE_DYING)
-            add_sighting(run, run->tracees.list[i]);
+    add_sightings(run);
     hand_over(run, time, run->row_count);
     /* a thread that waits for a CPU before it stops is not delayed by the sample */
     uint64_t end = clock_now(), idle = stopped - run->resumed;

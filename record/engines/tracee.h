@@ -69,7 +69,7 @@ struct tracee {
     struct process *process;
     enum tracee_state state;
     bool stuck;      /* AWAITED for longer than a sample may take; the sample does not wait */
-    bool late;       /* it was stuck, and then seen for the next sample */
+    bool late;       /* it was stuck, and has been seen since the last sample */
     bool group_stop; /* HELD in a group stop: resumes to LISTENING, not to RUNNING */
     bool announces;  /* it stops when it makes a thread */
     bool timed;      /* run is known */

@@ -597,6 +597,56 @@ class PtraceTruth(Truth, Case):
         chance = 2 * (0.3 * 0.7 / count) ** 0.5  # a slow machine takes few samples
         self.assertLess(table.get("_kernel", 0), (0.3 + chance) * sum(table.values()), (count, table))
 
+    def test_thread_that_loses_its_cpu_to_another_program(self):
+        """Preempted by the sampler, the thread waits while another program runs, and stops for the sample long after it. If
+        that took the place of its next sighting, the function that runs when it has a CPU again would be seen too little."""
+        source = r"""#include <pthread.h>
+                     #include <stdio.h>
+                     #include <time.h>
+                     #include <unistd.h>
+                     volatile unsigned long x;
+                     static double now(clockid_t clock) {
+                        struct timespec t; clock_gettime(clock, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
+                     static void *sleeper(void *unused) { (void)unused; sleep(1000); return 0; }
+                     __attribute__((noinline)) void opening(double end) {
+                        do for (int i = 0; i < 20000; i++) x = x * 5 + 1; while (now(CLOCK_MONOTONIC) < end); }
+                     __attribute__((noinline)) void closing(double end) {
+                        do for (int i = 0; i < 20000; i++) x = x * 3 + 1; while (now(CLOCK_MONOTONIC) < end); }
+                     int main(void) {
+                        pthread_t other;
+                        double first = 0, second = 0, end = now(CLOCK_MONOTONIC) + 5;
+                        pthread_create(&other, 0, sleeper, 0);
+                        while (now(CLOCK_MONOTONIC) < end) {
+                            double a = now(CLOCK_THREAD_CPUTIME_ID); opening(now(CLOCK_MONOTONIC) + 0.004);
+                            double b = now(CLOCK_THREAD_CPUTIME_ID); closing(now(CLOCK_MONOTONIC) + 0.004);
+                            first += b - a; second += now(CLOCK_THREAD_CPUTIME_ID) - b;
+                            usleep(4000); }
+                        printf("%.6f %.6f", first, second); }"""
+        cpu = min(os.sched_getaffinity(0))
+
+        def share_a_cpu():
+            os.sched_setaffinity(0, [cpu])
+
+        if subprocess.run(["chrt", "-f", "1", "true"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("needs a real-time priority: else the sampler does not know where such threads were")
+        for _ in range(2):
+            rival = subprocess.Popen(["sh", "-c", "while :; do :; done"], preexec_fn=share_a_cpu)
+            self.addCleanup(rival.wait)
+            self.addCleanup(rival.kill)
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "phases")
+            subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program, "-pthread"], input=source, text=True, check=True)
+            profile, done = self.profile_of(program, preexec_fn=share_a_cpu)
+            table = self.table("function")
+        first, second = map(float, done.stdout.split())
+        seen = sum(flag & RAN for flag, _ in profile.seen)
+        more = len(profile.samples) - float(profile.facts["reached"]) * profile.wall / 1e6
+        self.assertGreater(more, 0.02 * seen, "no sighting has a sample of its own")
+        middle = profile.samples[len(profile.samples) // 4:len(profile.samples) * 3 // 4]
+        self.assertEqual({len(threads) for _, threads in middle}, {2})
+        share, p = table["opening"] / (table["opening"] + table["closing"]), first / (first + second)
+        self.assertAlmostEqual(share, p, delta=4 * (p * (1 - p) / seen) ** 0.5 + 0.02)
+
     def test_threads_that_wait_are_left_alone(self):
         """A stop would wake them: CPU time that they do not use without a sampler, and waits that end with EINTR."""
         profile, done = self.profile_of(sample("waiters"), "1")
