@@ -1,8 +1,9 @@
-"""What tests/run prints, and what it runs. SPDX-License-Identifier: MIT"""
+"""What tests/run prints, what it runs, and which runs of a tool look for leaks. SPDX-License-Identifier: MIT"""
 import os
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 import sources
 import tool
@@ -31,6 +32,31 @@ class Run(unittest.TestCase):
 
     def test_nothing_runs(self):
         self.assertEqual(run("-k", "nowhere/test"), (1, ["0 passed, 0 failed"]))
+
+
+class Leaks(tool.Case):
+    SOURCE = b"""
+        #include <stdlib.h>
+        int main(void) { char *volatile lost = malloc(7); lost = NULL; return 0; }
+    """
+
+    def finds(self):
+        """Whether one more run of a program that leaks is an error."""
+        try:
+            self.succeeds(["leaky"])
+        except AssertionError as e:
+            self.assertIn("LeakSanitizer: detected memory leaks", str(e))
+            return True
+        return False
+
+    def test_planted_leak(self):
+        program = os.path.join(self.folder, "leaky")
+        subprocess.run(["gcc", "-fsanitize=address", "-o", program, self.file("leaky.c", self.SOURCE)], check=True)
+        with mock.patch.object(tool, "BUILD", self.folder), mock.patch.dict(os.environ, ASAN_OPTIONS="exitcode=99"), \
+                mock.patch.object(tool, "is_asan", return_value=True):
+            self.assertEqual([i for i in range(1, 25) if self.finds()], [1, 2, 3, 8, 16, 24])
+            super().setUp()  # the next test begins again
+            self.assertTrue(self.finds())
 
 
 if __name__ == "__main__":
