@@ -359,8 +359,10 @@ static void settle_faults(struct histogram *h, const struct histogram_target *ta
         if (p->lack <= 0)
             continue;
         p->wanted = p->lack + 0.5;
-        take_faults(p, &h->spots[spot_at(h, OUTSIDE, i, i)]);
-        struct spot *kernel = &h->spots[spot_at(h, KERNEL, i, i)];
+        /* either may move the spots */
+        size_t outside = spot_at(h, OUTSIDE, i, i), in_kernel = spot_at(h, KERNEL, i, i);
+        take_faults(p, &h->spots[outside]);
+        struct spot *kernel = &h->spots[in_kernel];
         kernel->samples += p->taken;
         kernel->joules += p->gained;
     }
