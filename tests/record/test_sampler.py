@@ -477,7 +477,15 @@ used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAG
 print(sum(u.ru_nvcsw + u.ru_nivcsw for u in used))"""
 
     def test_switches_between_threads(self):
-        """What they cost is in the summary and in the time in the sampler; samplers pause when it is too much."""
+        """What they cost is in the summary and in the time in the sampler; samplers pause when it is too much. How much a
+        switch costs on a busy machine varies from run to run: three attempts."""
+        for _ in range(3):
+            cost = self.cost_of_switches()
+            if cost[0] <= 4 or cost[10] < 0.9 * cost[0]:  # 4 us: a virtual machine; elsewhere timers cost less than the limit
+                return
+        self.fail(cost)
+
+    def cost_of_switches(self):
         cost = {}
         for most in (0, 10):
             profile, done = self.profile_of(PYTHON, "-c", self.SWITCHES, options=["--max-overhead", str(most), "-d"])
@@ -487,8 +495,7 @@ print(sum(u.ru_nvcsw + u.ru_nivcsw for u in used))"""
             self.assertLess(each, 60)
             self.assertGreater(profile.latency / 1e6, 0.9 * seconds - 1e-6)
             cost[most] = each
-        if cost[0] > 4:  # on a virtual machine; elsewhere timers cost less than the limit
-            self.assertLess(cost[10], 0.9 * cost[0])
+        return cost
 
 
 class PtraceTruth(Truth, Case):
