@@ -63,20 +63,26 @@ class Shares(unittest.TestCase):
     def test_three_threads(self):
         self.check(3)
 
-    def rows(self, engine, program, *arguments, options=(), before=(), record=()):
-        """What the program printed [s], and the rows of the profile by function."""
+    def record(self, pbin, engine, program, *arguments, before=(), record=()):
+        """Writes the profile PBIN of a sample program; returns what the program printed."""
+        raw = pbin + ".bin"
+        done = subprocess.run([*before, os.path.join(BUILD, "sampler"), "-q", "--engine", engine, *record, "-o", raw, "--",
+                               os.path.join(BUILD, "samples", program), *map(str, arguments)],
+                              capture_output=True, text=True)
+        if engine == "perf" and "perf_event_paranoid" in done.stderr:
+            self.skipTest(done.stderr.strip())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
+        return done.stdout
+
+    def rows(self, *arguments, options=(), **more):
+        """What the program printed [s], and the rows of the profile by function; ARGUMENTS and MORE as in record."""
         with tempfile.TemporaryDirectory() as folder:
-            raw, pbin = os.path.join(folder, "out.bin"), os.path.join(folder, "out.pbin")
-            done = subprocess.run([*before, os.path.join(BUILD, "sampler"), "-q", "--engine", engine, *record, "-o", raw, "--",
-                                   os.path.join(BUILD, "samples", program), *map(str, arguments)],
-                                  capture_output=True, text=True)
-            if engine == "perf" and "perf_event_paranoid" in done.stderr:
-                self.skipTest(done.stderr.strip())
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
-            run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
+            pbin = os.path.join(folder, "out.pbin")
+            said = self.record(pbin, *arguments, **more)
             table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "function", "--format=json",
                                     *options, pbin]).stdout)
-        return ({name: int(ns) / 1e9 for name, ns in re.findall(r"(\w+) (\d+)", done.stdout)},
+        return ({name: int(ns) / 1e9 for name, ns in re.findall(r"(\w+) (\d+)", said)},
                 {r["function"]: r for r in table["rows"]})
 
     def sample(self, *arguments, **more):
@@ -101,14 +107,8 @@ class Shares(unittest.TestCase):
         it could beat with a loop of the program. A tenth of them is shorter than most by more than a tenth."""
         cpu = str(min(os.sched_getaffinity(0)))
         with tempfile.TemporaryDirectory() as folder:
-            raw, pbin = os.path.join(folder, "out.bin"), os.path.join(folder, "out.pbin")
-            done = subprocess.run(["taskset", "-c", cpu, os.path.join(BUILD, "sampler"), "-q", "--engine", "perf", "-f", "10000",
-                                   "-o", raw, "--", os.path.join(BUILD, "samples", "burn"), "1", "1"], capture_output=True,
-                                  text=True)
-            if "perf_event_paranoid" in done.stderr:
-                self.skipTest(done.stderr.strip())
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
-            run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
+            pbin = os.path.join(folder, "out.pbin")
+            self.record(pbin, "perf", "burn", 1, 1, before=["taskset", "-c", cpu], record=["-f", "10000"])
             rows = run([os.path.join(BUILD, "pbin-dump"), "--samples", "--format=csv", pbin]).stdout.splitlines()
         at = rows[0].split(",").index("cpu_time [s]")
         times = sorted(float(t) for t in (row.split(",")[at] for row in rows[1:]) if t not in ("", "0"))
