@@ -34,10 +34,9 @@
 #include <stdint.h>
 
 enum { STRETCH = 1024 /* samples */, STRETCH_WINDOWS = 2 * STRETCH };
-enum {
-    STRETCH_ROOM = 16
-}; /* after the last sample: several are read or written at a time, and arrays of a multiple
-                          of a page, read together, would be in the same few lines of the cache */
+/* After the last sample: several are read or written at a time, and arrays of a multiple of a page, read together, would be
+ * in the same few lines of the cache. */
+enum { STRETCH_ROOM = 16 };
 #define STRETCH_SIGHTINGS  32   /* intervals in which sightings show how many CPUs were in use */
 #define STRETCH_SAME_POWER 1e-9 /* rounding: powers that differ by less are the same */
 
@@ -60,7 +59,7 @@ struct stretch {
     double energy[STRETCH + STRETCH_ROOM]; /* [J] */
     double cpu_ns[STRETCH + STRETCH_ROOM]; /* CPU time used in it */
     /* results */
-    const double *each;    /* [count]: price of CPU time at the begin of each interval [J/ns] */
+    const double *each;    /* [count]: price of CPU time at the beginning of each interval [J/ns] */
     size_t odds;           /* intervals of which EACH is not the price of both halves */
     uint16_t odd[STRETCH]; /* their numbers */
     double idle[STRETCH + STRETCH_ROOM];  /* idle energy in it [J] */
