@@ -500,9 +500,9 @@ static void renew(struct perf_sets *sets, const struct perf_thread *thread,
         return;
     sampler->tried = now;
     bool counts = counts_now(sampler);
-    double period = draw_batch(sets);
     if (!counts && !process_thread_runs((pid_t)thread->pid, (pid_t)thread->tid))
         return;
+    double period = draw_batch(sets);
     if (counts || !late)
         arm(sets, sampler, period, 0, false);
     else
