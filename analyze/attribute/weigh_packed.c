@@ -238,17 +238,28 @@ static inline __attribute__((always_inline)) int64_t put_energy(const struct ene
 }
 
 /* Intervals, powers and energies of COUNT samples. Returns whether they fit in packed sums. */
-static bool fill_energies(const uint64_t *restrict interval_ns, double even_seconds,
-                          const double *restrict value, double scale, size_t count,
-                          const struct energies *to)
+static bool fill_energies(const uint64_t *restrict interval_ns, const double *restrict value,
+                          double scale, size_t count, const struct energies *to)
 {
     int64_t other = 0;
     for (size_t i = 0; i < count; i++)
-        other |= put_energy(to, i, passed(interval_ns, i, even_seconds), value[i] * scale);
+        other |= put_energy(to, i, (double)interval_ns[i] / 1e9, value[i] * scale);
     return other == 0;
 }
 
-/* The same of intervals below 2^52 ns, in vectors. Returns also false if there are longer ones. */
+/* The same of equal intervals, in vectors. */
+VECTORS
+static bool fill_even(double seconds, const double *restrict value, double scale, size_t count,
+                      const struct energies *energies)
+{
+    const struct energies to = *energies;
+    int64_t other = 0;
+    for (size_t i = 0; i < count; i++)
+        other |= put_energy(&to, i, seconds, value[i] * scale);
+    return other == 0;
+}
+
+/* The same of any intervals below 2^52 ns. Returns also false if there are longer ones. */
 VECTORS
 static bool fill_short(const uint64_t *restrict interval_ns, const double *restrict value,
                        double scale, size_t count, const struct energies *energies)
@@ -268,9 +279,11 @@ static bool fill(const struct weigher *w, size_t count, struct stretch *s)
     const uint64_t *interval_ns = w->meta->times ? w->in.interval_ns + w->next : NULL;
     const struct energies to = {s->ns, s->rate, s->energy};
     const double *value = w->in.value + w->next, scale = w->quantity->scale;
+    if (w->quantity->name != NULL && interval_ns == NULL)
+        return fill_even(w->even_seconds, value, scale, count, &to);
     if (w->quantity->name != NULL)
-        return (interval_ns != NULL && fill_short(interval_ns, value, scale, count, &to)) ||
-               fill_energies(interval_ns, w->even_seconds, value, scale, count, &to);
+        return fill_short(interval_ns, value, scale, count, &to) ||
+               fill_energies(interval_ns, value, scale, count, &to);
     for (size_t i = 0; i < count; i++) {
         s->ns[i] = passed(interval_ns, i, w->even_seconds) * 1e9;
         s->rate[i] = NAN;
