@@ -162,16 +162,27 @@ static void add_stretch(struct chunk *c, const struct packed_totals *t)
     a->rows->packed[a->rows->lanes * p->row] += rest;
 }
 
+/* Adds the chunk to the rows of its thread samples. */
+static struct packed_totals add_to_rows(struct chunk *c)
+{
+    struct rowset *rows = c->attribution->rows;
+    struct packed_totals totals;
+    /* limits are of the energy of samples, which may have few threads */
+    rowset_packed_room(rows,
+                       c->in.samples > c->in.thread_samples ? c->in.samples : c->in.thread_samples);
+    if (c->in.of != NULL) {
+        const struct packed_rows to = {rows->packed, rows->lanes, c->row};
+        return packed_add_settled(&c->in, c->seen, &to);
+    }
+    totals = packed_weigh(&c->in, c->seen, c->part);
+    add_parts(rows, c->row, c->part, c->in.threads, c->in.samples);
+    return totals;
+}
+
 static void add_up(struct chunk *c, const struct packed_totals *t)
 {
     struct attribution *a = c->attribution;
     exact energy = packed_energy(t->high, t->low);
-    bool varied = c->in.threads == 0;
-    /* limits are of the energy of samples, which may have few threads */
-    rowset_packed_room(a->rows,
-                       c->in.samples > c->in.thread_samples ? c->in.samples : c->in.thread_samples);
-    add_parts(a->rows, c->row, c->part, varied ? 1 : c->in.threads,
-              varied ? c->in.thread_samples : c->in.samples);
     a->time += (exact)t->cpu_ns << TIME_SHIFT; /* less than 2^45 ns of a chunk */
     a->rows->overflow |= __builtin_add_overflow(a->energy, energy, &a->energy);
     if (c->in.of != NULL) {
@@ -225,7 +236,7 @@ size_t attribute_packed(struct attribution *a, const struct pbin_definitions *al
         fit_stretch(a, all, &c.in);
     attribution_rows(a, all, c.in.thread, c.in.location, c.in.thread_samples, c.row);
     enter_rows(&c);
-    struct packed_totals totals = packed_weigh(&c.in, c.seen, c.part);
+    struct packed_totals totals = add_to_rows(&c);
     add_up(&c, &totals);
     pass_time(&c);
     return c.in.samples;

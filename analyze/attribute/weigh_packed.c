@@ -577,34 +577,83 @@ static struct packed_totals share_in_many(const uint64_t *ns, size_t n, size_t c
     return t;
 }
 
-/* Shares that have been settled. */
-VECTORS
-static struct packed_totals split_settled(const struct packed_chunk *c,
-                                          const uint64_t *restrict seen, uint64_t *restrict part)
-{
-    struct packed_totals t = {0};
-    const uint64_t *cpu_ns = c->cpu_ns;
-    const double *of = c->of;
-    for (size_t k = 0; k < c->thread_samples; k++) {
-        uint64_t high, low;
-        split(of[k], &high, &low);
-        put_part(part + PACKED_WORDS * k, seen[k], cpu_ns[k], high, low);
-        t.cpu_ns += cpu_ns[k];
-        t.high += high;
-        t.low += low;
-    }
-    return t;
-}
-
 struct packed_totals packed_weigh(const struct packed_chunk *c, const uint64_t *seen,
                                   packed_sums *part)
 {
     uint64_t *words = (uint64_t *)part;
-    if (c->of != NULL)
-        return split_settled(c, seen, words);
     if (c->threads == 1)
         return share_in_one(c->cpu_ns, c->samples, c->energy, seen, words);
     if (c->threads == 2)
         return share_in_two(c->cpu_ns, c->samples, c->energy, seen, words);
     return share_in_many(c->cpu_ns, c->threads, c->samples, c->energy, seen, words);
+}
+
+/* ---- shares that have been settled ---- */
+
+typedef double four __attribute__((vector_size(32)));
+typedef double four_at __attribute__((vector_size(32), aligned(8), may_alias));
+typedef uint64_t four_words __attribute__((vector_size(32)));
+typedef uint64_t four_words_at __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* Where thread sample number K is added. Successive samples of a thread and the threads of a sample go to different lanes, so
+ * that additions to one row do not wait for each other. */
+static inline packed_sums *sums_of(const struct packed_rows *rows, size_t k)
+{
+    return &rows->sums[rows->lanes * rows->row[k] + ((k + k / 2) & (rows->lanes - 1))];
+}
+
+/* Adds four thread samples from number K on. Four vectors of the same word of each become four of all words of one. */
+static inline __attribute__((always_inline)) void
+add_four(const struct packed_rows *rows, size_t k, const four_words *seen, const four_words *cpu_ns,
+         const four_words *high, const four_words *low)
+{
+    const four_words even = __builtin_shufflevector(*seen, *cpu_ns, 0, 4, 2, 6),
+                     odd = __builtin_shufflevector(*seen, *cpu_ns, 1, 5, 3, 7),
+                     even_energy = __builtin_shufflevector(*high, *low, 0, 4, 2, 6),
+                     odd_energy = __builtin_shufflevector(*high, *low, 1, 5, 3, 7);
+    *sums_of(rows, k) += __builtin_shufflevector(even, even_energy, 0, 1, 4, 5);
+    *sums_of(rows, k + 1) += __builtin_shufflevector(odd, odd_energy, 0, 1, 4, 5);
+    *sums_of(rows, k + 2) += __builtin_shufflevector(even, even_energy, 2, 3, 6, 7);
+    *sums_of(rows, k + 3) += __builtin_shufflevector(odd, odd_energy, 2, 3, 6, 7);
+}
+
+VECTORS
+static struct packed_totals add_settled(const struct packed_chunk *c, const uint64_t *seen,
+                                        const struct packed_rows *to)
+{
+    const struct packed_rows rows = *to;
+    four_words cpu_ns = {0}, high = {0}, low = {0};
+    size_t k = 0;
+    for (; k + 4 <= c->thread_samples; k += 4) {
+        const four all = *(const four_at *)(c->of + k), rounded = all + ROUND_HIGH,
+                   rest = all - (rounded - ROUND_HIGH) + ROUND_LOW;
+        const four_words own_high = (four_words)rounded - bits_of_double(ROUND_HIGH),
+                         own_low = (four_words)rest - bits_of_double(ROUND_LOW),
+                         own_ns = *(const four_words_at *)(c->cpu_ns + k),
+                         own_seen = *(const four_words_at *)(seen + k);
+        add_four(&rows, k, &own_seen, &own_ns, &own_high, &own_low);
+        cpu_ns += own_ns;
+        high += own_high;
+        low += own_low;
+    }
+    for (; k < c->thread_samples; k++) {
+        packed_sums part = {seen[k], c->cpu_ns[k], 0, 0};
+        uint64_t own_high, own_low;
+        split(c->of[k], &own_high, &own_low);
+        part[PACKED_HIGH] = own_high;
+        part[PACKED_LOW] = own_low;
+        *sums_of(&rows, k) += part;
+        cpu_ns[0] += c->cpu_ns[k];
+        high[0] += own_high;
+        low[0] += own_low;
+    }
+    return (struct packed_totals){.cpu_ns = cpu_ns[0] + cpu_ns[1] + cpu_ns[2] + cpu_ns[3],
+                                  .high = high[0] + high[1] + high[2] + high[3],
+                                  .low = low[0] + low[1] + low[2] + low[3]};
+}
+
+struct packed_totals packed_add_settled(const struct packed_chunk *c, const uint64_t *seen,
+                                        const struct packed_rows *rows)
+{
+    return add_settled(c, seen, rows);
 }

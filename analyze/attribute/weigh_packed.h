@@ -3,7 +3,7 @@
  *
  *   count = weigher_next_packed(&weigher, most, &chunk);
  *   ... find the rows of its thread samples ...
- *   totals = packed_weigh(&chunk, seen, part);
+ *   totals = packed_weigh(&chunk, seen, part);          or, if it is settled, packed_add_settled
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_WEIGH_PACKED_H
 #define ANALYZE_ATTRIBUTE_WEIGH_PACKED_H
@@ -39,9 +39,20 @@ struct packed_totals {
     uint64_t idle, idle_high, idle_low; /* energy while no thread used CPU time; IDLE: is not 0 */
 };
 
-/* Computes what CHUNK adds to the rows of its thread samples: for thread sample k, PART[k] gets SEEN[k], its CPU time
+/* Computes what CHUNK, which is not settled, adds to the rows of its thread samples: for thread sample k, PART[k] gets SEEN[k], its CPU time
  * and its share of the energy of its sample. */
 struct packed_totals packed_weigh(const struct packed_chunk *chunk, const uint64_t *seen,
                                   packed_sums *part);
+
+/* The rows of thread samples, each with LANES sums (a power of 2), to any of which samples can be added. */
+struct packed_rows {
+    packed_sums *sums;
+    size_t lanes;
+    const uint32_t *row; /* by thread sample */
+};
+
+/* Adds a settled CHUNK to the rows of its thread samples, with SEEN as above. There must be room for as many. */
+struct packed_totals packed_add_settled(const struct packed_chunk *chunk, const uint64_t *seen,
+                                        const struct packed_rows *rows);
 
 #endif
