@@ -214,15 +214,53 @@ INLINE void walk_thread(struct regular *r, const struct segment *s, size_t n, si
     put(r, &walk, n, i, &walk.second);
 }
 
+/* The same if all samples around the segment are in one column: each line gives it all CPU time, whatever it gives a sample.
+ * Returns false if they are not. */
+INLINE bool add_steady(struct regular *r, const struct segment *s, size_t n, size_t j)
+{
+    const uint16_t *of = r->w->fit->of + j;
+    const double *cpu_ns = r->w->view->cpu_ns + j;
+    size_t i = s->first, end = s->end - s->ends_cut;
+    uint16_t own = of[n * i];
+    unsigned other = (unsigned)(of[n * (i - 2)] ^ own) | (unsigned)(of[n * (i - 1)] ^ own) |
+                     (unsigned)(of[n * (s->end - 1)] ^ own) | (unsigned)(of[n * s->end] ^ own);
+    double sum = 0;
+    if (other != 0)
+        return false;
+    if (s->begins_cut) {
+        sum = fit_to_tick(cpu_ns[n * i] * (1 - fit_cut_of(r->w, i)));
+        i++;
+    }
+    for (; i < end; i++) {
+        other |= (unsigned)(of[n * i] ^ own);
+        sum += fit_to_tick(cpu_ns[n * i]);
+    }
+    if (other != 0)
+        return false;
+    if (s->ends_cut)
+        sum += fit_to_tick(cpu_ns[n * i] * fit_cut_of(r->w, i));
+    r->tally[own].sum[0] += (lanes){sum, sum};
+    r->tally[own].sum[1] += (lanes){0, sum};
+    see(r, own);
+    return true;
+}
+
+INLINE void add_threads(struct regular *r, const struct segment *s, size_t n)
+{
+    for (size_t j = 0; j < n; j++)
+        if (!add_steady(r, s, n, j))
+            walk_thread(r, s, n, j);
+}
+
 VECTORS
 static void walk_segment(struct regular *r, const struct segment *s)
 {
     if (r->n == 1)
-        walk_thread(r, s, 1, 0);
-    for (size_t j = 0; j < 2 && r->n == 2; j++)
-        walk_thread(r, s, 2, j);
-    for (size_t j = 0; j < r->n && r->n > 2; j++)
-        walk_thread(r, s, r->n, j);
+        add_threads(r, s, 1);
+    else if (r->n == 2)
+        add_threads(r, s, 2);
+    else
+        add_threads(r, s, r->n);
 }
 
 /* ---- complete windows ---- */

@@ -115,7 +115,7 @@ static inline int64_t to_word(double value, int shift)
 
 /* The sums of all groups are larger than the caches of a core, and the next window is often of another group. Windows are
  * collected, and added when there are many of a group. Each is a row of doubles: a head, the numbers of the columns, and
- * the three estimates of their CPU times. */
+ * the estimates of their CPU times: all three, or one if they do not differ. */
 enum { HEAD_NS, HEAD_ENERGY, HEAD_PART, HEAD_COUNT, HEAD };
 
 /* Doubles of a batch; the sums of up to so many columns are in the caches anyway, where a batch should be, too. */
@@ -130,19 +130,50 @@ struct terms {
     const double *x, *y, *z; /* readable up to a multiple of FIT_LANES */
 };
 
-/* The products of column number I with those up to it: corrected, and what the correction takes away. */
+/* Products of so many columns are computed at once, if there are not more. */
+enum { FEW_LANES = FIT_LANES / 2 };
+
+/* The products of column number I with those up to it, LANES at a time: corrected, and what the correction takes away. */
 static inline __attribute__((always_inline)) void multiply(const struct terms *t, size_t i,
-                                                           double per_ns,
+                                                           size_t lanes, double per_ns,
                                                            int64_t *restrict corrected,
                                                            int64_t *restrict taken)
 {
     const double *restrict x = t->x, *restrict y = t->y, *restrict z = t->z;
-    for (size_t begin = 0; begin <= i; begin += FIT_LANES)
-        for (size_t j = begin; j < begin + FIT_LANES; j++) {
+    for (size_t begin = 0; begin <= i; begin += lanes)
+        for (size_t j = begin; j < begin + lanes; j++) {
             double all = x[i] * x[j] * per_ns, half = (y[i] * y[j] + z[i] * z[j]) * (per_ns / 2);
             corrected[j] = to_word(2 * all - half, WORD_TIME);
             taken[j] = to_word(half - all, WORD_TIME);
         }
+}
+
+/* The same if estimates do not differ: there is nothing to correct. */
+static inline __attribute__((always_inline)) void
+multiply_same(const struct terms *t, size_t i, size_t lanes, double per_ns, int64_t *restrict words)
+{
+    const double *restrict x = t->x;
+    for (size_t begin = 0; begin <= i; begin += lanes)
+        for (size_t j = begin; j < begin + lanes; j++)
+            words[j] = to_word(x[i] * x[j] * per_ns, WORD_TIME);
+}
+
+VECTORS
+static void add_same(const struct terms *w, int64_t *restrict sums)
+{
+    double per_ns = 1 / w->ns, rate = w->energy / w->ns;
+    int64_t words[FIT_COLUMNS];
+    for (size_t i = 0; i < w->count; i++) {
+        size_t at = fit_pairs(w->column[i]);
+        if (i < FEW_LANES)
+            multiply_same(w, i, FEW_LANES, per_ns, words);
+        else
+            multiply_same(w, i, FIT_LANES, per_ns, words);
+        for (size_t j = 0; j <= i; j++)
+            sums[at + w->column[j]] += words[j];
+        sums[at + FIT_TIME] += to_word(w->x[i], WORD_TIME);
+        sums[at + FIT_ENERGY] += to_word(w->x[i] * rate, WORD_ENERGY);
+    }
 }
 
 VECTORS
@@ -153,15 +184,16 @@ static void add_terms(const struct terms *w, int64_t *restrict sums, int64_t *re
     for (size_t i = 0; i < w->count; i++) {
         size_t at = fit_pairs(w->column[i]);
         double all = w->x[i], half = (w->y[i] + w->z[i]) / 2;
-        multiply(w, i, per_ns, corrected, taken);
-        for (size_t j = 0; j <= i; j++)
+        if (i < FEW_LANES)
+            multiply(w, i, FEW_LANES, per_ns, corrected, taken);
+        else
+            multiply(w, i, FIT_LANES, per_ns, corrected, taken);
+        for (size_t j = 0; j <= i; j++) {
             sums[at + w->column[j]] += corrected[j];
+            more[at + w->column[j]] += taken[j];
+        }
         sums[at + FIT_TIME] += to_word(2 * all - half, WORD_TIME);
         sums[at + FIT_ENERGY] += to_word((2 * all - half) * rate, WORD_ENERGY);
-        if (!w->varies)
-            continue;
-        for (size_t j = 0; j <= i; j++)
-            more[at + w->column[j]] += taken[j];
         more[at + FIT_TIME] += to_word(half - all, WORD_TIME);
         more[at + FIT_ENERGY] += to_word((half - all) * rate, WORD_ENERGY);
     }
@@ -205,6 +237,12 @@ static void prefetch(const int64_t *words, size_t count)
         __builtin_prefetch(words + i, 1, 2);
 }
 
+/* How many are in a batch. */
+static inline size_t estimates(bool varies)
+{
+    return varies ? FIT_ESTIMATES : 1;
+}
+
 /* Adds the windows of a batch. */
 static void add_batch(struct fit *fit, size_t group)
 {
@@ -226,16 +264,26 @@ static void add_batch(struct fit *fit, size_t group)
         use_words(fit, group, head[HEAD_PART]);
         use_words(fit, FIT_GROUPS, head[HEAD_PART]);
         size_t pairs = fit_pairs(fit->words_room);
-        add_terms(&terms, fit->words + group * pairs, fit->words + FIT_GROUPS * pairs);
-        at += HEAD + columns + FIT_ESTIMATES * count;
+        if (terms.varies)
+            add_terms(&terms, fit->words + group * pairs, fit->words + FIT_GROUPS * pairs);
+        else
+            add_same(&terms, fit->words + group * pairs);
+        at += HEAD + columns + estimates(terms.varies) * count;
     }
     fit->batched[group] = 0;
+}
+
+/* COUNT values, and up to FEW_LANES - 1 more, without a call for a few. */
+static inline void copy(double *restrict to, const double *restrict from, size_t count)
+{
+    for (size_t i = 0; i < count; i += FEW_LANES)
+        memcpy(to + i, from + i, FEW_LANES * sizeof *to);
 }
 
 /* Collects a window that uses PART of the range of words. */
 static void put_batch(struct fit *fit, size_t group, const struct fit_inner *w, double part)
 {
-    size_t columns = (w->count + 3) / 4, size = HEAD + columns + FIT_ESTIMATES * w->count;
+    size_t columns = (w->count + 3) / 4, size = HEAD + columns + estimates(w->varies) * w->count;
     if (fit->batch[group] == NULL)
         fit->batch[group] = mem_zalloc(BATCH, sizeof *fit->batch[group]);
     size_t most = fit->room > SMALL_ROOM ? BATCH : SMALL_BATCH;
@@ -246,9 +294,10 @@ static void put_batch(struct fit *fit, size_t group, const struct fit_inner *w, 
     head[HEAD_ENERGY] = w->energy;
     head[HEAD_PART] = part;
     head[HEAD_COUNT] = (double)(2 * w->count + w->varies);
-    memcpy(head + HEAD, w->column, w->count * sizeof *w->column);
-    for (size_t e = 0; e < FIT_ESTIMATES; e++)
-        memcpy(cpu + e * w->count, w->cpu[e], w->count * sizeof **w->cpu);
+    for (size_t c = 0; c < columns; c++)
+        memcpy(head + HEAD + c, w->column + 4 * c, sizeof *head);
+    for (size_t e = 0; e < estimates(w->varies); e++)
+        copy(cpu + e * w->count, w->cpu[e], w->count);
     fit->batched[group] += size;
 }
 
@@ -266,9 +315,10 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
     double most = 0, all = 0;
     if (!(w->ns > 0))
         return;
-    for (size_t i = 0; i < w->count; i++) {
-        double y = fabs(w->cpu[1][i]), z = fabs(w->cpu[2][i]), own = w->cpu[0][i];
-        all = own > all ? own : all;
+    for (size_t i = 0; i < w->count; i++)
+        all = w->cpu[0][i] > all ? w->cpu[0][i] : all;
+    for (size_t i = 0; i < w->count && w->varies; i++) {
+        double y = fabs(w->cpu[1][i]), z = fabs(w->cpu[2][i]);
         most = y > most ? y : most;
         most = z > most ? z : most;
     }

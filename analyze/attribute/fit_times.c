@@ -96,10 +96,26 @@ bool fit_times_differ(const struct fit_view *v)
     return same && all_differ(v->cpu_ns, v->threads[0], v->thread_samples);
 }
 
+/* Did all thread samples, of N threads, run, and too few for the same CPU time as the one before? */
+VECTORS
+static bool few_alike(const double *cpu_ns, size_t n, size_t count)
+{
+    uint64_t alike = 0, waited = 0;
+    for (size_t k = 0; k < n; k++)
+        waited += (uint64_t) !(cpu_ns[k] > 0);
+    for (size_t k = n; k < count; k++) {
+        waited += (uint64_t) !(cpu_ns[k] > 0);
+        alike += (uint64_t)(fabs(cpu_ns[k] - cpu_ns[k - n]) <= FIT_ALIKE);
+    }
+    return waited == 0 && alike < MIN_ALIKE;
+}
+
 /* Uses CPU_NS for the CPU time of the latest sample that ran. */
 static bool any_alike(struct fit_times *t, const struct fit_view *v)
 {
     size_t alike = 0;
+    if (v->uses == NULL && few_alike(v->cpu_ns, v->threads[0], v->thread_samples))
+        return false;
     reserve(t, v->thread_samples);
     for (size_t i = 0, k = 0; i < v->stretch->count; i++)
         for (size_t end = k + v->threads[i]; k < end; k++) {
