@@ -156,6 +156,23 @@ bool process_thread_runs(pid_t pid, pid_t tid)
     return thread_state(pid, tid) == 'R';
 }
 
+/* A set of signals in the file `status`. */
+static uint64_t signal_set(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    return at != NULL ? strtoull(at + strlen(name), NULL, 16) : 0;
+}
+
+bool process_has_signal(pid_t pid, pid_t tid)
+{
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)tid);
+    if (!read_text(path, text, sizeof text))
+        return false;
+    uint64_t pending = signal_set(text, "\nSigPnd:") | signal_set(text, "\nShdPnd:");
+    return (pending & ~signal_set(text, "\nSigBlk:")) != 0;
+}
+
 bool process_thread_ended(pid_t pid, pid_t tid)
 {
     char state = thread_state(pid, tid);

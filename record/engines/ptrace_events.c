@@ -10,6 +10,7 @@
 
 #include "record/clock.h"
 #include "record/engines/ptrace.h"
+#include "record/engines/restart.h"
 #include "record/process.h"
 
 /* Children of this thread only: other children of the sampler (a power source) are waited for elsewhere. */
@@ -278,6 +279,8 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
     }
     if (tracee->announces && tracee->process->crowded)
         set_options(run, tracee);
+    if (awaited && event == PTRACE_EVENT_STOP && !tracee->group_stop && tracee->cut)
+        restart_call(tracee->process->pid, tracee->tid);
     probe(run, tracee, awaited && event == PTRACE_EVENT_STOP && !tracee->group_stop);
     tracee_resume(tracee);
 }

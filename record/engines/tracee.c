@@ -209,6 +209,7 @@ bool tracee_read_pc(struct tracee *tracee)
     tracee->pc = registers.pc;
     tracee->in_kernel = registers.call != -1;
     tracee->completed = tracee->in_kernel && !is_cut_short(registers.result);
+    tracee->cut = tracee->in_kernel && registers.result == -EINTR;
     return true;
 }
 

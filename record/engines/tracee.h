@@ -77,6 +77,7 @@ struct tracee {
     bool
         in_kernel; /* it was in a system call or page fault then; pc is in the code that caused it */
     bool completed;  /* ... a system call that had completed */
+    bool cut;        /* ... or that is about to return EINTR */
     unsigned steady; /* number of sightings in a row on a CPU */
     unsigned slept;  /* checks until it counts as a thread that does not sleep */
     uint64_t probed; /* stopped twice in a row: its CPU time at the first stop [ns], else 0 */
@@ -123,7 +124,7 @@ void tracees_remove_process(struct tracees *tracees, struct process *process);
 void tracee_interrupt(struct tracee *tracee);
 /* Resumes a stopped thread, delivering its signal. */
 void tracee_resume(struct tracee *tracee);
-/* Reads pc, in_kernel and completed of a stopped thread. Returns whether that succeeded. */
+/* Reads pc, in_kernel, completed and cut of a stopped thread. Returns whether that succeeded. */
 bool tracee_read_pc(struct tracee *tracee);
 /* Is a RUNNING thread waiting in the kernel? If so, reads its PC without stopping it, which would wake it. */
 bool tracee_waits(struct tracee *tracee);

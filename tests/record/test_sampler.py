@@ -654,6 +654,64 @@ class PtraceTruth(Truth, Case):
         share, p = table["opening"] / (table["opening"] + table["closing"]), first / (first + second)
         self.assertAlmostEqual(share, p, delta=4 * (p * (1 - p) / seen) ** 0.5 + 0.02)
 
+    @unittest.skipUnless(os.uname().machine == "x86_64", "the first argument of a call is lost elsewhere")
+    def test_waits_do_not_end_early(self):
+        """Interrupted as it begins to wait, epoll_wait would end with EINTR; with a signal, it still does."""
+        source = """
+            #include <errno.h>
+            #include <pthread.h>
+            #include <signal.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <sys/epoll.h>
+            #include <sys/eventfd.h>
+            #include <unistd.h>
+            static int there, back;
+            static long early, handled;
+            static void handle(int number) { (void)number; }
+            static int waiter(int fd) {
+                struct epoll_event event = {.events = EPOLLIN};
+                int set = epoll_create1(0);
+                epoll_ctl(set, EPOLL_CTL_ADD, fd, &event);
+                return set; }
+            static void await(int set, int fd) {
+                struct epoll_event event;
+                unsigned long value;
+                while (epoll_wait(set, &event, 1, 10000) != 1)
+                    __sync_fetch_and_add(&early, errno == EINTR);
+                if (read(fd, &value, sizeof value) != sizeof value) abort(); }
+            static void *answer(void *rounds) {
+                unsigned long one = 1;
+                int set = waiter(there);
+                for (long i = 0; i < (long)rounds; i++) {
+                    await(set, there);
+                    if (write(back, &one, sizeof one) != sizeof one) abort(); }
+                return 0; }
+            int main(int count, char **arguments) {
+                pthread_t thread;
+                struct epoll_event event;
+                unsigned long one = 1;
+                long rounds = count > 1 ? atol(arguments[1]) : 0;
+                there = eventfd(0, 0);
+                back = eventfd(0, 0);
+                int set = waiter(back);
+                pthread_create(&thread, 0, answer, (void *)rounds);
+                for (long i = 0; i < rounds; i++) {
+                    if (write(there, &one, sizeof one) != sizeof one) abort();
+                    await(set, back); }
+                pthread_join(thread, 0);
+                struct sigaction action = {.sa_handler = handle};
+                sigaction(SIGALRM, &action, 0);
+                ualarm(1000, 1000);
+                for (int i = 0; i < 300; i++)
+                    handled += epoll_wait(set, &event, 1, 10000) == -1 && errno == EINTR;
+                printf("%ld %ld", early, handled); }"""
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "waits")
+            subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program, "-pthread"], input=source, text=True, check=True)
+            _, done = self.profile_of(program, "100000", options=("-f", "4000"))
+        self.assertEqual(done.stdout, "0 300")
+
     def test_threads_that_wait_are_left_alone(self):
         """A stop would wake them: CPU time that they do not use without a sampler, and waits that end with EINTR."""
         profile, done = self.profile_of(sample("waiters"), "1")
