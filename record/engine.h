@@ -96,6 +96,7 @@ struct engine_result {
     size_t left;     /* processes of the program that had not ended; 0 when it was attached to */
     uint64_t samples; /* delivered */
     double reached;   /* rate of the samples [Hz], counted like the engine's frequency */
+    uint64_t late;    /* samples that the sampler got a CPU for too late, for want of priority */
     uint64_t missed;  /* ticks skipped: the machine or the previous sample took too long */
     uint64_t lost;    /* samples that the kernel could not deliver */
     uint64_t blind;   /* number of failures to read the CPU time or PC of a thread */

@@ -11,8 +11,9 @@
 
 static const uint64_t worth = 100; /* parts of the run, if it is not short: worth a line */
 static const uint64_t least_switching = SECOND / 1000;
-static const double much_less = 0.8; /* of the rate asked for: worth a line */
-static const double countable = 20;  /* samples: fewer show no rate */
+static const double much_less = 0.8;  /* of the rate asked for: worth a line */
+static const uint64_t many_late = 20; /* one of so many samples: worth a line */
+static const double countable = 20;   /* samples: fewer show no rate */
 
 static double seconds_of(uint64_t ns)
 {
@@ -33,6 +34,12 @@ static void print_samples(const struct options *o, const struct engine_result *r
     if (r->gave_way && known && r->reached < much_less * o->engine.frequency)
         fprintf(stderr, "sampler: the rate was reduced: sampling may cost %g %% (--max-overhead)\n",
                 o->engine.max_overhead * 100);
+    if ((double)r->samples >= countable && r->late > r->samples / many_late)
+        fprintf(stderr,
+                "sampler: %" PRIu64
+                " of the samples were late, for want of real-time priority on busy "
+                "CPUs: shares of time may be wrong by some percent\n",
+                r->late);
     if (r->switching > r->wall / worth && r->switching >= least_switching)
         fprintf(
             stderr,

@@ -416,6 +416,7 @@ void ptrace_sample(struct engine_run *run)
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
     run->late = run->woken > run->pace.next ? run->woken - run->pace.next : 0;
+    run->result->late += run->priority == 0 && run->late >= soon;
     read_ticks(run);
     for (size_t i = 0; i < run->tracees.process_count; i++)
         if (run->tracees.processes[i]->crowded)
