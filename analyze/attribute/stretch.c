@@ -203,7 +203,8 @@ static void divide_by_leaps(struct stretch *s)
 
 /* Detects an update of the sensor within interval I: its mean power is between two powers that persist. Returns the
  * fraction of its energy before the update and sets *CUT to the fraction of its time; negative: no update. */
-static double energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *cut)
+static inline __attribute__((always_inline)) double
+energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *cut)
 {
     if (i < 2 || i + 2 >= s->count || !steady[i - 1] || !steady[i + 2])
         return -1;
@@ -214,6 +215,7 @@ static double energy_before(const struct stretch *s, const uint8_t *steady, size
     return part > 0 && part < 1 && before > 0 && after > 0 ? part * before / s->rate[i] : -1;
 }
 
+VECTORS
 static void divide_by_power(struct stretch *s, const uint8_t *steady)
 {
     struct open_window open = {.number = 0};
@@ -494,18 +496,40 @@ static void share_with_others(struct stretch *s, const double *ns, const double 
     }
 }
 
-/* Finds the prices of intervals. In large steps, because windows have different lengths, which branches would not predict;
- * what is too much is overwritten. */
-VECTORS
-static void spread_prices(struct stretch *s)
+/* Finds the prices of intervals and, if IDLE_POWER is not NULL, their idle energy. In large steps, because windows have
+ * different lengths, which branches would not predict; what is too much is overwritten. */
+static inline __attribute__((always_inline)) void spread_steps(struct stretch *s,
+                                                               const double *idle_power)
 {
     const struct stretch_windows *w = &s->windows;
     for (size_t n = 0; n < w->count; n++) {
         const lanes price = s->price[n] - (lanes){0};
+        const lanes idle = (idle_power != NULL ? idle_power[n] : 0) - (lanes){0};
         for (size_t i = w->first[n]; i < w->end[n]; i += STRETCH_ROOM)
-            for (size_t l = 0; l < STRETCH_ROOM; l += HALF)
-                memcpy(s->prices + i + l, &price, sizeof price);
+            for (size_t l = i; l < i + STRETCH_ROOM; l += HALF) {
+                memcpy(s->prices + l, &price, sizeof price);
+                if (idle_power == NULL)
+                    continue;
+                const lanes part = LOAD(s->ns + l) * idle;
+                memcpy(s->idle + l, &part, sizeof part);
+            }
     }
+}
+
+VECTORS
+static void spread_prices(struct stretch *s)
+{
+    spread_steps(s, NULL);
+}
+
+VECTORS
+static void spread_both(struct stretch *s, const double *idle_power)
+{
+    spread_steps(s, idle_power);
+}
+
+static void price_cuts(struct stretch *s)
+{
     for (size_t c = 0; c < s->cuts; c++) {
         s->prices[s->cut_at[c]] = s->price[s->cut_window[c]];
         s->after[s->cut_at[c]] = s->price[s->cut_window[c] + 1];
@@ -525,6 +549,17 @@ static void find_odd(struct stretch *s)
             s->odd[s->odds++] = (uint16_t)i;
 }
 
+/* The energy of intervals in two windows with POWER. */
+static void spread_cuts(const struct stretch *s, const double *restrict power,
+                        double *restrict energy)
+{
+    for (size_t c = 0; c < s->cuts; c++) {
+        size_t i = s->cut_at[c];
+        double before = power[s->cut_window[c]], after = power[s->cut_window[c] + 1];
+        energy[i] = s->ns[i] * (s->cut[i] * before + (1 - s->cut[i]) * after);
+    }
+}
+
 /* Converts the power of windows to the energy of intervals. */
 VECTORS
 static void spread_power(const struct stretch *s, const double *restrict power,
@@ -537,11 +572,7 @@ static void spread_power(const struct stretch *s, const double *restrict power,
                 const lanes part = LOAD(s->ns + l) * power[n];
                 memcpy(energy + l, &part, sizeof part);
             }
-    for (size_t c = 0; c < s->cuts; c++) {
-        size_t i = s->cut_at[c];
-        double before = power[s->cut_window[c]], after = power[s->cut_window[c] + 1];
-        energy[i] = s->ns[i] * (s->cut[i] * before + (1 - s->cut[i]) * after);
-    }
+    spread_cuts(s, power, energy);
 }
 
 static void price_intervals(struct stretch *s, double idle)
@@ -553,11 +584,15 @@ static void price_intervals(struct stretch *s, double idle)
         share_with_others(s, w->ns, w->cpu_ns, w->energy, w->count, idle_power, other);
         spread_power(s, other, s->other);
     }
-    spread_prices(s);
+    if (s->any_idle)
+        spread_both(s, idle_power);
+    else
+        spread_prices(s);
+    price_cuts(s);
+    if (s->any_idle)
+        spread_cuts(s, idle_power, s->idle);
     find_odd(s);
     s->each = s->prices;
-    if (s->any_idle)
-        spread_power(s, idle_power, s->idle);
 }
 
 /* The same if each interval is a window; only needed with other programs. */
@@ -720,8 +755,8 @@ static inline __attribute__((always_inline)) bool place_pairs(size_t count,
 }
 
 /* Sample I, whatever its prices. Returns whether the power of any of its thread samples is above LIMIT. */
-static bool place_sample(const struct stretch *s, size_t i, size_t n, const double *cpu_ns,
-                         double limit, double *of)
+static inline bool place_sample(const struct stretch *s, size_t i, size_t n, const double *cpu_ns,
+                                double limit, double *of)
 {
     struct halves own = halves_of(s, i), next = {0, 0};
     bool last = i + 1 == s->count, over = false;
@@ -748,13 +783,12 @@ static bool place_at_prices(size_t count, size_t n, const double *price, const d
     return place_between(1, count, n, price, cpu_ns, limit, of);
 }
 
-/* Samples with the same N threads. Returns whether the power of any may be above LIMIT. */
-static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, double limit,
-                       double *of)
+/* The samples at both ends of intervals whose halves have different prices. */
+VECTORS
+static bool place_odd(const struct stretch *s, size_t n, const double *cpu_ns, double limit,
+                      double *of)
 {
-    bool over = place_at_prices(s->count, n, s->each, cpu_ns, limit, of);
-    over |= place_sample(s, 0, n, cpu_ns, limit, of);
-    over |= place_sample(s, s->count - 1, n, cpu_ns, limit, of);
+    bool over = false;
     for (size_t o = 0; o < s->odds; o++) {
         size_t i = s->odd[o];
         if (i > 0)
@@ -762,6 +796,16 @@ static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, 
         over |= place_sample(s, i, n, cpu_ns, limit, of);
     }
     return over;
+}
+
+/* Samples with the same N threads. Returns whether the power of any may be above LIMIT. */
+static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, double limit,
+                       double *of)
+{
+    bool over = place_at_prices(s->count, n, s->each, cpu_ns, limit, of);
+    over |= place_sample(s, 0, n, cpu_ns, limit, of);
+    over |= place_sample(s, s->count - 1, n, cpu_ns, limit, of);
+    return place_odd(s, n, cpu_ns, limit, of) || over;
 }
 
 /* Sums up to each interval: of times, and of prices multiplied by times. */
