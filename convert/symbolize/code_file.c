@@ -38,6 +38,7 @@ struct code_file {
     bool debug_searched, others_searched, cache_searched, no_dwarf;
     bool incomplete;      /* answers lack what another file has: they are not kept */
     bool damage_reported; /* one warning for each file, however much is damaged */
+    bool debug_reported;  /* the same of why a debug file is not used */
 };
 
 struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
@@ -136,7 +137,13 @@ static void search_debug(struct code_file *file)
     if (file->debug_searched)
         return;
     file->debug_searched = true;
-    file->debug = elf_search_debug_warn(&file->options->search, file->image, file->reporter);
+    struct error ignored = {0};
+    file->debug = !file->debug_reported
+                      ? elf_search_debug_warn(&file->options->search, file->image, file->reporter)
+                  : !elf_has_debug(file->image)
+                      ? elf_search_debug(&file->options->search, file->image, &ignored)
+                      : NULL;
+    file->debug_reported = true;
     if (file->debug == NULL && !elf_has_debug(file->image))
         file->debug =
             debuginfod_find(file->servers, file->image->build_id, elf_base_name(file->image->path));

@@ -173,8 +173,8 @@ int elf_match_layout(const struct elf_file *file, bool is_64, bool big_endian, s
 
 /* ---- debug files ---- */
 
-/* The CRC-32 of all of the file, read in steps: such files may be gigabytes. */
-static bool has_crc(const struct elf_file *file, uint32_t expected)
+/* The CRC-32 of all of the file, read in steps: such files may be gigabytes. Returns false if it cannot be read. */
+static bool crc_of(const struct elf_file *file, uint32_t *sum)
 {
     uint8_t *step = mem_alloc(CRC_STEP);
     uint32_t crc = 0;
@@ -185,15 +185,33 @@ static bool has_crc(const struct elf_file *file, uint32_t expected)
         crc = libdeflate_crc32(crc, step, whole ? size : 0);
     }
     free(step);
-    return whole && crc == expected;
+    *sum = crc;
+    return whole;
 }
 
-bool elf_match_debug(const struct elf_file *file, const struct elf_file *debug, const uint32_t *crc)
+static const char install[] = "install the debug file of this build";
+
+bool elf_match_debug(const struct elf_file *file, const struct elf_file *debug, const uint32_t *crc,
+                     struct error *err)
 {
+    const char *mine = file->build_id, *theirs = debug->build_id;
+    uint32_t found = 0;
     if (debug->machine != file->machine || debug->is_64 != file->is_64 ||
         debug->big_endian != file->big_endian)
         return false;
-    if (file->build_id[0] != '\0' && debug->build_id[0] != '\0')
-        return strcmp(file->build_id, debug->build_id) == 0;
-    return crc == NULL || has_crc(debug, *crc);
+    if (mine[0] != '\0' && theirs[0] != '\0' && strcmp(mine, theirs) != 0) {
+        error_set(err, debug->path, NO_OFFSET,
+                  "of another build: its build-id is %s, expected %s (%s)", theirs, mine, install);
+        return false;
+    }
+    if (crc == NULL || (mine[0] != '\0' && theirs[0] != '\0'))
+        return true;
+    if (!crc_of(debug, &found))
+        return false;
+    if (found != *crc)
+        error_set(err, debug->path, NO_OFFSET,
+                  "of another build: its CRC-32 is %08" PRIx32 ", .gnu_debuglink expects %08" PRIx32
+                  " (%s)",
+                  found, *crc, install);
+    return found == *crc;
 }

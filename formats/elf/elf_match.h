@@ -35,9 +35,9 @@ uint64_t elf_mapping_address(const struct elf_file *file, const struct elf_mappi
 /* Does FILE have this pointer size and byte order? Returns 0, or -1 with ERR filled. */
 int elf_match_layout(const struct elf_file *file, bool is_64, bool big_endian, struct error *err);
 
-/* Is DEBUG the debug file of FILE, not of another build? CRC is the checksum in the link from FILE, or NULL if DEBUG
- * was found by the build-id of FILE. */
-bool elf_match_debug(const struct elf_file *file, const struct elf_file *debug,
-                     const uint32_t *crc);
+/* Is DEBUG the debug file of FILE? CRC is the checksum in the link from FILE, or NULL if DEBUG was found by the build-id of
+ * FILE. Returns false, with ERR filled if DEBUG is that of another build. */
+bool elf_match_debug(const struct elf_file *file, const struct elf_file *debug, const uint32_t *crc,
+                     struct error *err);
 
 #endif

@@ -53,7 +53,7 @@ int elf_minidebug_open(struct elf_minidebug *minidebug, const struct elf_file *f
     if (unpack_section(file, section, &bytes))
         minidebug->file = elf_file_from_memory(bytes.data, bytes.size, file->path, &ignored);
     minidebug->bytes = bytes.data;
-    if (minidebug->file != NULL && elf_match_debug(file, minidebug->file, NULL))
+    if (minidebug->file != NULL && elf_match_debug(file, minidebug->file, NULL, &(struct error){0}))
         return 0;
     elf_minidebug_free(minidebug);
     return -1;

@@ -207,8 +207,13 @@ static bool is_sought(const struct debug_search *s, const struct elf_file *debug
                       const uint32_t *crc)
 {
     struct alternate_link own;
+    struct error other = {0};
+    if (!s->is_alternate && elf_match_debug(s->file, debug, crc, &other))
+        return true;
+    if (other.text[0] != '\0')
+        error_pass(s->err, &other);
     if (!s->is_alternate)
-        return elf_match_debug(s->file, debug, crc);
+        return false;
     const char *id = debug->build_id;
     if (id[0] == '\0' && read_alternate_link(debug, true, &own))
         id = own.build_id;

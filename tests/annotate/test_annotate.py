@@ -301,6 +301,22 @@ class Assembly(Recorded):
             options = ["--sysroot", root, "-s", os.path.dirname(stripped)]
             self.assertEqual(self.json("--asm", *options, "-f", "burn_30", self.burn), whole, where)
 
+    def test_debug_file_of_another_build(self):
+        folder = os.path.join(self.folder, "other-build")
+        stripped, debug = os.path.join(folder, "burn"), os.path.join(folder, "burn.debug")
+        os.makedirs(folder)
+        sh("objcopy", "--only-keep-debug", BURN, debug)
+        sh("strip", "-o", stripped, BURN)
+        sh("objcopy", "--add-gnu-debuglink=" + debug, stripped)
+        other = "0" * 40  # in place of the build-id
+        with open(debug, "rb") as f:
+            data = f.read()
+        build_id = re.search(r"Build ID: (\S+)", sh("readelf", "-n", BURN))[1]
+        with open(debug, "wb") as f:
+            f.write(data.replace(bytes.fromhex(build_id), bytes.fromhex(other)))
+        err = self.succeeds([TOOL, "--asm", "-s", folder, "-f", "burn_30", self.burn], timeout=30).err
+        self.assertEqual(err.count("of another build: its build-id is %s, expected %s" % (other, build_id)), 1, err)
+
     def located(self, label, path, address, build_id):
         """A pbin of one sample at ADDRESS of the file PATH, of which the profile only has LABEL."""
         text = sh("readelf", "-lW", path)

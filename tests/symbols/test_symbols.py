@@ -2,7 +2,7 @@
 # Every address of programs compiled here, and of Debian's, as llvm-symbolizer sees it; then damaged files.
 # Usage: BUILD=build python3 tests/symbols/test_symbols.py
 # SPDX-License-Identifier: MIT
-import collections, json, os, random, resource, shutil, signal, struct, subprocess, sys, tempfile, time, unittest
+import collections, json, os, random, resource, shutil, signal, struct, subprocess, sys, tempfile, time, unittest, zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import oracle
@@ -17,6 +17,12 @@ TOTALS = collections.Counter()
 
 def sh(*command, **more):
     subprocess.run(command, check=True, capture_output=True, **more)
+
+
+def section(path, name):
+    elf = Elf(path)
+    found = [s for s in elf.sections if s["name"] == name][0]
+    return elf.data[found["offset"]:found["offset"] + found["size"]]
 
 
 class Case(unittest.TestCase):
@@ -154,8 +160,38 @@ class Oracle(Case):
             f.write(b"x")
         stripped = d.replace("-id", "-link") + "/split"
         maps, bias = Elf(stripped).maps()
-        ours, _ = run_driver(DRIVER, maps, [a + bias for a in Elf(full).code(16)])
+        ours, err = run_driver(DRIVER, maps, [a + bias for a in Elf(full).code(16)])
         self.assertTrue(all(f[2] == "" for _, c in ours.values() for f in c))
+        debug = os.path.dirname(stripped) + "/.debug/split.debug"
+        with open(debug, "rb") as f:
+            found = zlib.crc32(f.read())
+        expected = struct.unpack("<I", section(stripped, ".gnu_debuglink")[-4:])[0]
+        self.assertNotEqual(found, expected)
+        self.assertEqual(err.count("\n"), 1, err)
+        self.assertIn("%s: of another build: its CRC-32 is %08x, .gnu_debuglink expects %08x (install the debug file of this build): "
+                      "no debug information for %s\n" % (debug, found, expected, stripped), err)
+
+    def test_debuglink_of_another_build_id(self):
+        """One that fits in another folder is used without a word."""
+        full = self.build("one-build", "threads.c", "-O2", "-g", "-pthread")
+        other = self.build("other-build", "threads.c", "-O1", "-g", "-pthread")
+        folder = os.path.join(self.dir, "builds")
+        os.makedirs(folder + "/.debug")
+        stripped, debug = folder + "/program", folder + "/program.debug"
+        sh("objcopy", "--only-keep-debug", full, debug)
+        sh("strip", "-o", stripped, full)
+        sh("objcopy", "--add-gnu-debuglink=" + debug, stripped)
+        sh("objcopy", "--only-keep-debug", other, debug)
+        maps, bias = Elf(stripped).maps()
+        asked = [a + bias for a in Elf(full).code(16)]
+        ours, err = run_driver(DRIVER, maps, asked)
+        self.assertIn("%s: of another build: its build-id is %s, expected %s" % (debug, note(other).hex(), note(full).hex()), err)
+        self.assertEqual(err.count("\n"), 1, err)
+        self.assertTrue(all(f[2] == "" for _, c in ours.values() for f in c))
+        sh("objcopy", "--only-keep-debug", full, folder + "/.debug/program.debug")
+        ours, err = run_driver(DRIVER, maps, asked)
+        self.assertEqual(err, "")
+        self.assertTrue(any(f[2].endswith("threads.c") for _, c in ours.values() for f in c))
 
     def test_debuglink_below_the_sysroot(self):
         """Build-ids that agree need no checksum, and usr/lib/debug has paths as the target sees them."""
