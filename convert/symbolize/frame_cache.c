@@ -16,7 +16,7 @@
 
 static const char magic[8] = "PBXFRAM";
 enum { MAX_FILE = 64 << 20 }; /* [bytes] */
-enum { REVISION = 6 }; /* increment this whenever answers for the same debug information change */
+enum { REVISION = 7 }; /* increment this whenever answers for the same debug information change */
 
 struct entry {
     uint64_t address;
