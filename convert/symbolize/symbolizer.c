@@ -14,6 +14,7 @@
 
 /* The upper half of x86-64's and ARM's address space. */
 #define FIRST_KERNEL_ADDRESS UINT64_C(0xffff800000000000)
+#define VSYSCALL_PAGE        UINT64_C(0xffffffffff600000)
 
 enum { FRAMES_PER_CHUNK = 1024 };
 
@@ -211,6 +212,19 @@ static void resolve_in_file(struct symbolizer *s, const struct lookup *lookup,
     }
 }
 
+/* The function at PC in the mapping NAME, which has no file; NULL: not known. The kernel's page of old system calls is not in any
+ * file and does not change: its three functions have been at these addresses since Linux 2.6. */
+static const char *name_without_file(const char *name, uint64_t pc)
+{
+    static const char *const functions[] = {"gettimeofday", "time", "getcpu"};
+    enum { EACH = 0x400, CODE = 16 }; /* [bytes] */
+    const uint64_t offset = pc - VSYSCALL_PAGE;
+    if (strcmp(name, "[vsyscall]") != 0 || pc < VSYSCALL_PAGE || offset % EACH >= CODE ||
+        offset / EACH >= sizeof functions / sizeof functions[0])
+        return NULL;
+    return functions[offset / EACH];
+}
+
 static void resolve_in_map(struct symbolizer *s, const struct lookup *lookup,
                            struct code_location *locations)
 {
@@ -220,8 +234,11 @@ static void resolve_in_map(struct symbolizer *s, const struct lookup *lookup,
         struct code_location *to = &locations[lookup->wanted[i].index];
         to->binary = code_maps_name(s->maps, map);
         to->map = map;
-        if (lookup->file == NULL)
-            make_location(s, to, 0, NULL, 0, 0, &last);
+        if (lookup->file != NULL)
+            continue;
+        const char *name = name_without_file(to->binary, to->pc);
+        make_location(s, to, name != NULL ? strings_intern(s->strings, name) : 0, NULL, 0, 0,
+                      &last);
     }
     if (lookup->file != NULL)
         resolve_in_file(s, lookup, locations);

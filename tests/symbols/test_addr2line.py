@@ -32,6 +32,18 @@ def tidy(place):
     return os.path.normpath(file), line
 
 
+class Maps(Case):
+    def test_vsyscall(self):
+        """The page of old system calls, which is in no file."""
+        maps = os.path.join(self.dir, "maps")
+        with open(maps, "w") as f:
+            f.write("ffffffffff600000 1000 [vsyscall]\n")
+        wanted = {0x000: "gettimeofday", 0x009: "gettimeofday", 0x010: "??", 0x400: "time", 0x800: "getcpu", 0xc00: "??", 0xfff: "??"}
+        done = subprocess.run([TOOL, "-f", "-m", maps, *("%x" % (0xffffffffff600000 + a) for a in wanted)],
+                              capture_output=True, text=True, check=True)
+        self.assertEqual((done.stdout.split("\n")[:-1:2], done.stderr), ([*wanted.values()], ""))
+
+
 class Compare(Case):
     against = "addr2line"
 
