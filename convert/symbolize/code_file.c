@@ -386,8 +386,9 @@ static void find(struct code_file *file, const uint64_t *addresses, size_t count
     uint32_t number = 0;
     load_symbols(file);
     for (size_t i = 0; i < count; i++) {
-        const struct elf_symbol *symbol =
-            symbol_at(file, addresses[i], answer->frames + answer->first[i], answer->count[i]);
+        const struct dwarf_frame *frames = /* there may be none for any address */
+            answer->count[i] > 0 ? answer->frames + answer->first[i] : NULL;
+        const struct elf_symbol *symbol = symbol_at(file, addresses[i], frames, answer->count[i]);
         const char *name = symbol != NULL ? symbol->name : NULL;
         const bool bare = symbol != NULL && answer->count[i] == 0;
         if (bare)
