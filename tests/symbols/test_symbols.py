@@ -5,6 +5,8 @@
 import collections, json, os, random, resource, shutil, signal, struct, subprocess, sys, tempfile, time, unittest, zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(1, os.path.join(sys.path[0], os.pardir, "lib"))
+import compiled
 import oracle
 from oracle import Elf, explain, run_driver, run_llvm
 
@@ -38,7 +40,7 @@ class Case(unittest.TestCase):
     def build(self, name, source, *flags, compiler="gcc"):
         path = os.path.join(self.dir, name)
         if name not in self.built:
-            sh(compiler, "-o", path, os.path.join(HERE, source), *flags)
+            compiled.build(compiler, path, os.path.join(HERE, source), *flags)
             self.built[name] = path
         return path
 
