@@ -58,6 +58,8 @@ struct problem {
     double *fixed; /* [columns]: [J/ns] */
     size_t unknowns;
     double *s[SETS], *b[SETS]; /* products of columns [ns], and with energy [J], by group */
+    double *products;          /* [columns x columns]: sums of S over groups, corrected [ns] */
+    double *cpu_ns;            /* [columns]: CPU time in windows */
     double time;               /* of windows [ns] */
     double squares;            /* of their energies by their time [J^2/ns] */
     double leaps; /* expected in the rest, as the moments of leaps are not known [J^2/ns] */
@@ -130,6 +132,20 @@ static void *new_values(size_t count)
     return mem_zalloc(count + 1, sizeof(double));
 }
 
+/* Products and CPU times are looked up for each three columns. */
+static void add_groups(struct problem *p)
+{
+    size_t n = p->columns;
+    p->products = new_values(n * n);
+    p->cpu_ns = new_values(n);
+    for (size_t g = 0; g < FIT_GROUPS; g++) {
+        for (size_t i = 0; i < n * n; i++)
+            p->products[i] += p->s[g][i];
+        for (size_t c = 0; c < n; c++)
+            p->cpu_ns[c] += fmax(0, p->s[g][c * n]);
+    }
+}
+
 static void start(struct problem *p, const struct fit *fit)
 {
     size_t most = FIT_MAX_ROWS + 2;
@@ -152,6 +168,7 @@ static void start(struct problem *p, const struct fit *fit)
         p->time += p->s[set][0];
         p->squares += exact_approximate(*fit_sum(fit, set, FIT_ENERGY, FIT_ENERGY), ENERGY_SHIFT);
     }
+    add_groups(p);
     p->fixed = new_values(n);
     p->scale = new_values(n);
     p->side = new_values(n);
@@ -174,6 +191,8 @@ static void end(struct problem *p)
         free(p->s[set]);
         free(p->b[set]);
     }
+    free(p->products);
+    free(p->cpu_ns);
     free(p->from);
     free(p->first);
     free(p->fixed);
@@ -364,10 +383,7 @@ static double unexplained(const struct problem *p, const double *whole)
 /* The CPU time of a column in windows [ns]. */
 static double cpu_of(const struct problem *p, size_t column)
 {
-    double sum = 0;
-    for (size_t g = 0; g < FIT_GROUPS; g++)
-        sum += fmax(0, p->s[g][column * p->columns]);
-    return sum;
+    return p->cpu_ns[column];
 }
 
 /* The bias of powers, scaled, if CPU times of windows are wrong by as much as explains the rest: the variance of each is
@@ -578,10 +594,7 @@ static bool join_next(struct problem *p)
 /* The sum of products of two columns [ns]. */
 static double product_of(const struct problem *p, size_t a, size_t b)
 {
-    double sum = 0;
-    for (size_t g = 0; g < FIT_GROUPS; g++)
-        sum += p->s[g][a * p->columns + b];
-    return sum;
+    return p->products[a * p->columns + b];
 }
 
 /* How much of the error of the CPU time of COLUMN is that of column C, or of waiting if that is 0. Rows that take it from each
