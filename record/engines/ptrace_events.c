@@ -70,15 +70,18 @@ static void add_process(struct engine_run *run, pid_t pid, const struct process 
     add_thread(run, process, pid);
 }
 
-/* A program that creates threads this fast would lose half of its time to the stops at their births. */
+/* A program that creates threads this fast would lose half of its time to the stops at their births. Beside other
+ * programs, and because of these stops, it creates them more slowly than it could: its CPU time decides. */
 static void count_birth(struct process *process)
 {
-    static const uint64_t fast = CROWD * SECOND / 2500;
-    uint64_t now = clock_now();
+    static const uint64_t fast = CROWD * SECOND / 2500, slow = CROWD * SECOND / 500;
     if (process->births++ % CROWD != 0)
         return;
-    process->crowded |= process->births > 1 && now - process->births_at < fast;
+    uint64_t now = clock_now(), cpu = process_cpu(process->pid);
+    process->crowded |=
+        process->births > 1 && now - process->births_at < slow && cpu - process->births_cpu < fast;
     process->births_at = now;
+    process->births_cpu = cpu;
 }
 
 /* The kernel traces new threads and processes from their first instruction; clone creates both. */

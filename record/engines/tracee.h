@@ -37,13 +37,14 @@ struct process {
     uint32_t image;     /* number of its current image */
     unsigned births;    /* threads that it has announced ... */
     uint64_t births_at; /* ... when the clock was last read for them [ns], absolute */
-    size_t index;       /* in the list */
-    size_t threads;     /* its tracees */
-    uint64_t gone;      /* CPU time of its threads that have ended [ns] */
-    uint64_t unseen;    /* part of that: of threads that were never seen [ns] */
-    bool active;        /* a thread was seen running since its ticks were last read */
-    bool partial;       /* not all of its threads are traced */
-    bool faulting;      /* it had page faults lately: those of its threads are watched */
+    uint64_t births_cpu; /* ... and its CPU time then [ns] */
+    size_t index;        /* in the list */
+    size_t threads;      /* its tracees */
+    uint64_t gone;       /* CPU time of its threads that have ended [ns] */
+    uint64_t unseen;     /* part of that: of threads that were never seen [ns] */
+    bool active;         /* a thread was seen running since its ticks were last read */
+    bool partial;        /* not all of its threads are traced */
+    bool faulting;       /* it had page faults lately: those of its threads are watched */
     bool calling; /* it was seen in system calls lately: the CPUs of its threads are watched */
     unsigned sightings,
         calls;             /* running since its ticks were last read; of these, in system calls */
