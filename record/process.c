@@ -31,6 +31,33 @@ static bool read_file(pid_t id, const char *name, char *text, size_t size)
     return read_text(path, text, size);
 }
 
+bool process_proc_is_own(void)
+{
+    char self[32];
+    ssize_t got = readlink("/proc/self", self, sizeof self - 1);
+    if (got < 0)
+        return access("/proc/version", F_OK) != 0; /* this process is in none that it shows */
+    self[got] = '\0';
+    return strtol(self, NULL, 10) == getpid();
+}
+
+/* The file has the namespace of future children. Where an exec does not enter it (before Linux 6.3), this process is in the one
+ * from which it was created, which is hardly ever another one with an offset. */
+int64_t process_clock_offset(void)
+{
+    char text[256], own[64] = "", next[64] = "";
+    long long seconds, ns;
+    if (!read_text("/proc/self/timens_offsets", text, sizeof text) ||
+        readlink("/proc/self/ns/time", own, sizeof own - 1) < 0 ||
+        readlink("/proc/self/ns/time_for_children", next, sizeof next - 1) < 0 ||
+        strcmp(own, next) != 0)
+        return 0;
+    const char *line = strstr(text, "monotonic");
+    if (line == NULL || sscanf(line, "monotonic %lld %lld", &seconds, &ns) != 2)
+        return 0;
+    return seconds * (int64_t)SECOND + ns;
+}
+
 /* The second field, a name in parentheses, may contain anything. */
 const char *process_stat_field(const char *text, int field)
 {

@@ -8,6 +8,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Does /proc show the PID namespace of this process? Otherwise its numbers are those of other processes. True if there is no
+ * /proc. */
+bool process_proc_is_own(void);
+/* What the time namespace of this process adds to CLOCK_MONOTONIC [ns]. */
+int64_t process_clock_offset(void);
 /* The process of thread TID, and in *PARENT, if not NULL, its parent process. Returns -1 if the thread has ended. */
 pid_t process_of(pid_t tid, pid_t *parent);
 /* Is TID a thread of PID? */

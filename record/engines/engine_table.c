@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "record/engine.h"
+#include "record/process.h"
 
 const struct engine *const engines[] = {&engine_perf, &engine_ptrace, NULL};
 
@@ -29,6 +30,12 @@ const char *engine_name(size_t number)
 
 const struct engine *engine_choose(const char *name, struct error *err)
 {
+    if (!process_proc_is_own()) {
+        error_set(err, "/proc", NO_OFFSET,
+                  "shows another PID namespace, with other processes under the same numbers: mount "
+                  "that of this one (unshare --mount-proc)");
+        return NULL;
+    }
     if (strcmp(name, "auto") == 0)
         return find_available(err);
     for (const struct engine *const *engine = engines; *engine != NULL; engine++)

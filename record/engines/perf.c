@@ -82,7 +82,7 @@ static int open_counters(struct engine_run *run, pid_t tid, bool on_exec)
         failed = first > 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, run->counters[i]) != 0;
     }
     if (!failed && first == 0)
-        run->rings = perf_rings_new(run->counters, count);
+        run->rings = perf_rings_new(run->counters, count, process_clock_offset());
     if (!failed && run->rings != NULL)
         return 0;
     int errnum = errno;

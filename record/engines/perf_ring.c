@@ -21,6 +21,7 @@ struct ring {
 struct perf_rings {
     struct ring *list;
     size_t count, size, page;
+    int64_t offset; /* of our clock to that of the kernel [ns] */
     uint8_t *bytes;
     size_t byte_count, byte_capacity;
     struct perf_record *records;
@@ -49,11 +50,12 @@ static int map(struct perf_rings *rings, const int *fds)
     return 0;
 }
 
-struct perf_rings *perf_rings_new(const int *fds, size_t count)
+struct perf_rings *perf_rings_new(const int *fds, size_t count, int64_t offset)
 {
     struct perf_rings *rings = mem_zalloc(1, sizeof *rings);
     rings->list = mem_zalloc(count, sizeof *rings->list);
     rings->count = count;
+    rings->offset = offset;
     rings->page = (size_t)sysconf(_SC_PAGESIZE);
     for (size_t i = 0; i < sizeof data_pages / sizeof data_pages[0]; i++) {
         rings->size = data_pages[i] * rings->page;
@@ -116,11 +118,11 @@ static void take(struct perf_rings *rings, uint32_t number, uint64_t tail, size_
         memcpy(to + first, data, size - first);
     mem_reserve(&rings->records, &rings->record_capacity, rings->record_count + 1,
                 sizeof *rings->records);
-    rings->records[rings->record_count++] =
-        (struct perf_record){.time = time_of((const struct perf_event_header *)to),
-                             .order = rings->order++,
-                             .at = rings->byte_count,
-                             .ring = number};
+    rings->records[rings->record_count++] = (struct perf_record){
+        .time = time_of((const struct perf_event_header *)to) + (uint64_t)rings->offset,
+        .order = rings->order++,
+        .at = rings->byte_count,
+        .ring = number};
     rings->byte_count += size;
 }
 

@@ -26,8 +26,9 @@ struct perf_record {
 
 struct perf_rings;
 
-/* Maps a ring for each of the COUNT file descriptors. Returns NULL with errno set. */
-struct perf_rings *perf_rings_new(const int *fds, size_t count);
+/* Maps a ring for each of the COUNT file descriptors. OFFSET [ns] is added to the times of the kernel, which do not know the
+ * time namespace of this process. Returns NULL with errno set. */
+struct perf_rings *perf_rings_new(const int *fds, size_t count, int64_t offset);
 void perf_rings_delete(struct perf_rings *rings); /* NULL is allowed */
 
 /* Reads the rings. LOOK, if not NULL, is called at once for each sample, end or name of a thread, before they are

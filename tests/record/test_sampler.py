@@ -811,6 +811,38 @@ class Status(Case):
             self.assert_one_error(done, 1, "cannot start 'touch': Input/output error")
             self.assertEqual(os.listdir(self.folder), ["go_fails.so"])
 
+    def namespaces(self, *options):
+        """unshare with OPTIONS, if that is permitted."""
+        unshare = ["unshare", *options]
+        done = subprocess.run([*unshare, "true"], capture_output=True, text=True, timeout=LIMIT)
+        if done.returncode != 0:
+            self.skipTest(done.stderr)
+        return unshare
+
+    def test_processes_of_another_namespace(self):
+        """Without its own /proc, the numbers there are those of other processes."""
+        unshare, marker = self.namespaces("-p", "-f"), os.path.join(self.folder, "ran")
+        for engine in ("auto", "perf", "ptrace"):
+            done = subprocess.run([*unshare, SAMPLER, "--engine", engine, "-o", self.out, "--", "touch", marker], text=True,
+                                  capture_output=True, timeout=LIMIT)
+            self.assert_one_error(done, 1, "/proc: shows another PID namespace.*--mount-proc")
+        self.assertEqual(os.listdir(self.folder), [])
+        subprocess.run([*unshare, "--mount-proc", SAMPLER, "-q", "-o", self.out, "--", sample("burn"), "0.2"], check=True,
+                       stdout=subprocess.DEVNULL, timeout=LIMIT)
+        self.assertLess(Profile(self.out).cpu(), 20e9)
+
+    def test_clock_of_another_namespace(self):
+        """The kernel's records have its own clock."""
+        unshare = self.namespaces("-T", "--monotonic", "100000")
+        for engine in ("perf", "ptrace") if perf_is_permitted()[0] else ("ptrace",):
+            sampler = [SAMPLER, "-q", "--engine", engine, "-o", self.out, "--"]
+            for command in (unshare + sampler, sampler + unshare):
+                subprocess.run([*command, sample("burn"), "0.2"], check=True, stdout=subprocess.DEVNULL, timeout=LIMIT)
+                profile = Profile(self.out)
+                self.assertLess(profile.wall, LIMIT * 1e6, command)
+                self.assertLess(profile.cpu(), 20e9)
+                self.assertGreater(sum(bool(flags & RAN) for *_, flags, _ in profile.sightings()), 20)
+
     def test_output_that_cannot_be_written(self):
         marker = os.path.join(self.folder, "ran")
         for out, pattern in (("/dev/full", "/dev/full: cannot write: No space"),
