@@ -138,7 +138,7 @@ static void find_mips_stubs(struct plt *p, size_t index, const struct elf_sectio
     struct elf_name_budget budget = elf_name_budget(limit);
     for (int i = 0; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++) {
         if (symbol.st_shndx != SHN_UNDEF || symbol.st_value - stubs->address >= stubs->size ||
-            symbol.st_name >= limit || p->slot_count >= MAX_STUBS)
+            symbol.st_name >= limit || p->count >= MAX_STUBS)
             continue;
         if (!elf_name_fits(&budget, names + symbol.st_name)) {
             p->overlap = true;
