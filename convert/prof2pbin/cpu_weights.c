@@ -3,6 +3,7 @@
 #include "convert/prof2pbin/cpu_weights.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,18 +114,26 @@ static uint64_t end_at_edge(const struct cpu_weights *w, struct weighed_thread *
     return used_ns - part_ns;
 }
 
-/* CPU time is exact at every record. A sighting that may or may not have run has what was used before it. */
+/* CPU time is exact at every record. A sighting that may or may not have run has what was used before it, and so has the first
+ * one after a gap. */
 static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uint8_t flags,
                       uint64_t used_ns)
 {
-    bool alone = (flags & RAW_ASSUMED) != 0;
+    bool ran = (flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN;
+    t->in_gap |= used_ns > w->gap_ns && w->last_ns - t->seen_ns > w->gap_ns;
+    bool gap = t->in_gap, alone = gap || (flags & RAW_ASSUMED) != 0;
     t->total_ns += used_ns;
     used_ns = end_at_edge(w, t, used_ns);
     if (alone && t->weight > 0)
         close_stretch(t);
     t->cpu_ns += used_ns;
-    if ((flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN && (++t->weight == CPU_WINDOW || alone))
+    if (!ran)
+        return;
+    t->in_gap = false;
+    if (++t->weight == CPU_WINDOW || alone)
         close_stretch(t);
+    if (gap)
+        t->after_gap = t->count;
 }
 
 /* CPU time is exact at totals, and since the last one the sum of nominal intervals. */
@@ -240,11 +249,14 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
     uint64_t last_ns = w->last_ns;
     struct steady steady;
     bool edges = w->edges > 0 && w->edge_ns == w->last_ns; /* the last sample was one */
+    bool gaps = false;
     for (size_t i = 0; i < s->count; i++) {
-        last_ns = s->time_ns[i] > last_ns ? s->time_ns[i] : last_ns;
+        uint64_t now_ns = s->time_ns[i] > last_ns ? s->time_ns[i] : last_ns;
+        gaps |= now_ns - last_ns > w->gap_ns;
+        last_ns = now_ns;
         edges |= s->threads[i] == 0 && !w->nominal;
     }
-    if (s->flags != NULL && w->kernel == NULL && !edges &&
+    if (s->flags != NULL && w->kernel == NULL && !edges && !gaps &&
         tracker_is_steady(tracker, s, 0, s->count, 0, last_ns, &steady)) {
         w->last_ns = last_ns;
         return add_steady(w, tracker, &steady);
@@ -269,8 +281,8 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
     return 0;
 }
 
-/* The end of each thread: what is open joins the last stretch, if that is needed or the rest is short. Returns 0, or -1
- * if there is too much CPU time. */
+/* The end of each thread: what is open joins the last stretch, if that is needed or the rest is short, unless that is a gap.
+ * Returns 0, or -1 if there is too much CPU time. */
 static int end_threads(struct cpu_weights *w)
 {
     uint64_t sum_ns = 0;
@@ -281,7 +293,8 @@ static int end_threads(struct cpu_weights *w)
             if (__builtin_add_overflow(t->total_ns, t->last_ns - t->known_ns, &t->total_ns))
                 return -1;
         }
-        if (t->count > 0) {
+        bool after_gap = t->weight > 0 && t->after_gap == t->count;
+        if (t->count > 0 && !after_gap) {
             t->stretches[t->count - 1].cpu_ns += t->cpu_ns;
             t->stretches[t->count - 1].weight += t->weight;
         } else if (t->weight > 0) {
@@ -802,11 +815,24 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
     return 0;
 }
 
+/* Longer times are gaps [ns]. At the wanted rate, chance makes none as long; where the sampler is slower than wanted, or the
+ * program does not get a CPU for a while, short ones are common, and stretches do better with them. */
+static uint64_t least_gap(const struct raw_facts *facts)
+{
+    static const double least_ns = 50e6;
+    double wanted = facts->frequency, reached = facts->reached > 0 ? facts->reached : wanted;
+    if (!(wanted > 0 && reached > 0))
+        return UINT64_MAX;
+    double ns = fmax(least_ns, 1e9 * fmax(GAP_WANTED / wanted, GAP_MEAN / reached));
+    return ns < (double)MAX_CPU_NS ? (uint64_t)ns : UINT64_MAX;
+}
+
 int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct error *err)
 {
     struct tracker tracker;
     const char *engine = raw->ext.facts.engine;
     *w = (struct cpu_weights){.nominal = engine != NULL && strcmp(engine, "perf") == 0};
+    w->gap_ns = w->nominal ? UINT64_MAX : least_gap(&raw->ext.facts);
     w->by_image = mem_zalloc(raw->ext.image_count + 1, sizeof *w->by_image);
     w->kernel = kernel_share_new(&raw->ext);
     tracker_init(&tracker, &raw->ext);

@@ -10,6 +10,9 @@
  *                     CPU time is known exactly from the records at its ends. It also ends at a sample without threads,
  *                     where the power sensor was updated, if it has EDGE_WINDOW sightings: then windows of the sensor have
  *                     an exact CPU time. Between the records around such a sample, CPU time is taken to be used evenly.
+ *                     A gap, where the sampler could not run, is a stretch of one sighting, the next one: the CPU time of
+ *                     a gap is known, and is not that of the sightings around it. A gap is longer than GAP_WANTED
+ *                     intervals at the wanted rate, GAP_MEAN mean intervals, and 50 ms (least_gap).
  *   stretch (perf):   from one total to the next, which is divided among its sightings in proportion to their
  *                     nominal CPU time.
  *
@@ -33,7 +36,7 @@
 #include "convert/prof2pbin/kernel_share.h"
 #include "convert/prof2pbin/thread_tracker.h"
 
-enum { CPU_WINDOW = 64, EDGE_WINDOW = 2, MISSED = 64 };
+enum { CPU_WINDOW = 64, EDGE_WINDOW = 2, MISSED = 64, GAP_WANTED = 20, GAP_MEAN = 8 };
 #define MAX_CPU_NS (UINT64_MAX / 2) /* of all threads: 292 years, so that no sum wraps */
 
 /* CPU time, and the sightings that share it: their number, or their nominal CPU time. */
@@ -50,6 +53,8 @@ struct weighed_thread {
     uint64_t records;       /* remaining */
     uint64_t sightings;     /* while samples are measured, if CPU time is nominal; if not: */
     uint64_t edge, seen_ns; /* number of the last edge before its last record, and time of that */
+    bool in_gap;            /* it used CPU time in a gap, and was not seen running since */
+    size_t after_gap;       /* number of the stretch after the last gap */
     uint64_t total_ns;
     /* while it is taken: of the stretch before AT, LEFT of WEIGHT is left; each unit of weight gets EACH_NS, and REST of
      * every WEIGHT units one more: ODD is how near the next one is */
@@ -68,6 +73,7 @@ struct cpu_weights {
     uint64_t misplaced;          /* sightings in the wrong place */
     uint64_t *by_image;          /* CPU time of images [ns] */
     uint64_t last_ns;            /* time of the last sample */
+    uint64_t gap_ns;             /* longer times between records are gaps */
     uint64_t edges, edge_ns; /* samples without threads, if CPU time is exact; time of the last */
     size_t missed;           /* threads that were missed more often than chance explains */
     uint64_t missed_ns;      /* their CPU time */

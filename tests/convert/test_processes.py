@@ -195,6 +195,47 @@ class Rule(Case):
                 ext.facts["reached"] = "20000"
                 self.check(run, times, ext, machine.used)
 
+    def test_gaps(self):
+        """The CPU time of a gap, where the sampler was stopped, is that of the sighting after it and not of those around."""
+        for waits, after in ((0, 30), (0, 200), (3, 30), (0, 0)):
+            times, used, flags, now, cpu = [], [], [], 0, 0
+            for i in range(12 + 1 + waits + 1 + after):
+                gap = i == 12
+                now += 500 * MS if gap else 5 * MS
+                cpu += 500 * MS if gap else 0 if 12 < i <= 12 + waits else 5 * MS
+                times.append(now)
+                used.append(cpu)
+                flags.append(0 if 12 <= i < 12 + waits else RAN)
+            samples = [Sample(1.0, [Thread(7, 0x1000 + i, c, f)]) for i, (c, f) in enumerate(zip(used, flags))]
+            ext = Extended({"engine": "ptrace", "frequency": "200"})
+            ext.images.append(Image(7, "/bin/a", 0, 0, raw.NO_IMAGE, raw.START))
+            ext.mappings.append(Mapping(0, 0x1000, 0x100000, "/bin/a", 0))
+            ext.tasks.append(Task(7, 7, 0, "main"))
+            with self.subTest(waits=waits, after=after):
+                profile = self.check(run_of(samples), times, ext, cpu)
+                got = [s.entries[0][2] for s in profile.samples]
+                late = 12 + waits
+                self.assertEqual(got[:12], [5 * MS] * 12)
+                self.assertAlmostEqual(got[late], 500 * MS, delta=6 * MS)
+                self.assertEqual(got[12:late], [0] * waits)
+                self.assertLess(max(got[late + 1:], default=0), 6 * MS)
+
+    def test_gaps_of_chance(self):
+        """Random times and CPU times, with gaps of any length."""
+        for seed in range(20):
+            machine, stops = Machine(100 + seed, "ptrace"), random.Random(seed)
+            for _ in range(12):
+                for _ in range(stops.randrange(1, 90)):
+                    machine.step()
+                stop = stops.choice((30, 80, 300)) * MS
+                machine.now += stop
+                machine.work(2 * stop)
+            run, times, ext = machine.run(20)
+            ext.facts["frequency"] = stops.choice(("100", "1000", "10000"))
+            ext.facts["reached"] = stops.choice(("50", "700"))
+            with self.subTest(seed):
+                self.check(run, times, ext, machine.used)
+
     def test_perf(self):
         for seed in range(25):
             with self.subTest(seed):

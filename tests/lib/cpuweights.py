@@ -7,6 +7,7 @@ from rawprofile import EXEC, RAN, TOTAL
 WINDOW = 64
 EDGE_WINDOW = 2
 SHORT = 16
+GAP_WANTED, GAP_MEAN, GAP_LEAST = 20, 8, 50_000_000
 
 
 def last_started(list_, time):
@@ -53,19 +54,34 @@ def is_sighting(record):
     return record[1] & RAN and not record[1] & TOTAL
 
 
-def stretches_exact(thread):
+def least_gap(facts):
+    wanted = float(facts.get("frequency", 0))
+    reached = float(facts.get("reached", 0)) or wanted
+    return max(GAP_LEAST, 1e9 * GAP_WANTED / wanted, 1e9 * GAP_MEAN / reached) if wanted else float("inf")
+
+
+def stretches_exact(thread, gap):
     """[[sightings, CPU time]]; sightings are (where, weight)."""
-    out, sightings, cpu = [], [], 0
+    out, sightings, cpu, seen, in_gap, after_gap = [], [], 0, 0, False, 0
     for record in thread.records:
+        in_gap = in_gap or record[2] > int(gap) and record[0] - seen > int(gap) if gap < 1e30 else False
+        seen = record[0]
         if record[5] is not None and len(sightings) >= EDGE_WINDOW:
             out.append([sightings, cpu + record[5]])
             sightings, cpu = [], -record[5]
+        if in_gap and sightings:
+            out.append([sightings, cpu])
+            sightings, cpu = [], 0
         cpu += record[2]
         if is_sighting(record):
             sightings.append((record[4], 1))
-            if len(sightings) == WINDOW:
+            if len(sightings) == WINDOW or in_gap:
                 out.append([sightings, cpu])
                 sightings, cpu = [], 0
+            after_gap = len(out) if in_gap else after_gap
+            in_gap = False
+    if sightings and after_gap and after_gap == len(out):
+        return out + [[sightings, cpu]], 0
     return finish(out, sightings, cpu)
 
 
@@ -200,7 +216,7 @@ def weigh(run, times, ext):
     nominal = ext.facts.get("engine") == "perf"
     threads = split_threads(run, times, ext)
     for t in threads:
-        t.stretches, t.orphan = (stretches_nominal if nominal else stretches_exact)(t)
+        t.stretches, t.orphan = stretches_nominal(t) if nominal else stretches_exact(t, least_gap(ext.facts))
         t.total = sum(s[1] for s in t.stretches)
     more = kernel_times(threads, ext, nominal)
     rate = float(ext.facts.get("reached", 0)) or float(ext.facts.get("frequency", 0))
