@@ -19,7 +19,9 @@ struct options {
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the recording is:", 1},
     {"event", 'e', "EVENT", EVERYDAY,
-     "Use the samples of this event; may be repeated (default: the first event)", 1},
+     "Use the samples of this event; may be repeated (default: the first that counts time or "
+     "cycles, else the first)",
+     1},
     {"rate", 'r', "HZ", EVERYDAY,
      "Samples per second of CPU time (default: periods of cpu-clock and task-clock, for other "
      "events the requested frequency)",

@@ -57,7 +57,15 @@ static bool is_called(const struct perf_event *event, const char *name)
            (event->name[length] == '\0' || event->name[length] == ':');
 }
 
-static bool is_chosen(const struct conversion *c, const struct perf_event *events, size_t number)
+/* Do samples of EVENT show where time is spent? */
+static bool is_clock(const struct perf_event *event)
+{
+    return event->has_period && (event->counts_ns || event->counts_cycles);
+}
+
+/* By default, the first clock among COUNT events or, without a clock, the first event. */
+static bool is_chosen(const struct conversion *c, const struct perf_event *events, size_t count,
+                      size_t number)
 {
     const struct perf_convert_options *o = c->options;
     for (size_t i = 0; i < o->event_count; i++)
@@ -65,10 +73,13 @@ static bool is_chosen(const struct conversion *c, const struct perf_event *event
             return true;
     if (o->event_count > 0)
         return false;
+    bool clock = false;
+    for (size_t i = 0; i < count; i++)
+        clock |= is_clock(&events[i]);
     for (size_t i = 0; i < number; i++)
-        if (!events[i].is_dummy)
+        if (c->meanings[i].counts)
             return false;
-    return !events[number].is_dummy;
+    return clock ? is_clock(&events[number]) : !events[number].is_dummy;
 }
 
 static struct meaning meaning_of(const struct conversion *c, const struct perf_event *event)
@@ -83,12 +94,15 @@ static struct meaning meaning_of(const struct conversion *c, const struct perf_e
     return m;
 }
 
-/* The names of all events. Caller frees. */
-static char *list_events(const struct perf_event *events, size_t count)
+/* The names of all events or, with MEANINGS, of those that sample and count or do not, as COUNTS says. Caller frees. */
+static char *list_events(const struct perf_event *events, size_t count,
+                         const struct meaning *meanings, bool counts)
 {
     struct buffer text = {0};
     for (size_t i = 0; i < count && text.size < 300; i++) {
-        if (i > 0)
+        if (meanings != NULL && (events[i].is_dummy || meanings[i].counts != counts))
+            continue;
+        if (text.size > 0)
             buffer_bytes(&text, ", ", 2);
         buffer_bytes(&text, events[i].name, strlen(events[i].name));
     }
@@ -106,7 +120,7 @@ static int check_names(const struct conversion *c, const struct perf_event *even
             found |= is_called(&events[k], c->options->events[i]);
         if (found)
             continue;
-        char *list = list_events(events, count);
+        char *list = list_events(events, count, NULL, false);
         error_set(err, c->file, NO_OFFSET, "has no event %.64s (-e), only %s",
                   c->options->events[i], list);
         free(list);
@@ -125,7 +139,8 @@ static void learn_events(struct conversion *c)
     c->meanings = mem_resize(c->meanings, count, sizeof *c->meanings);
     for (; c->meaning_count < count; c->meaning_count++) {
         size_t i = c->meaning_count;
-        c->meanings[i] = is_chosen(c, events, i) ? meaning_of(c, &events[i]) : (struct meaning){0};
+        c->meanings[i] =
+            is_chosen(c, events, count, i) ? meaning_of(c, &events[i]) : (struct meaning){0};
         c->untimed |= c->meanings[i].counts && !c->meanings[i].is_period && c->meanings[i].ns == 0;
     }
 }
@@ -234,10 +249,13 @@ static void explain(const struct conversion *c)
         report_warning(c->reporter, "%s: perf lost %" PRIu64 " records: times are too small",
                        c->file, c->lost);
     if (c->other > 0 && c->options->event_count == 0) {
-        char *list = list_events(events, count);
+        char *used = list_events(events, c->meaning_count, c->meanings, true);
+        char *list = list_events(events, c->meaning_count, c->meanings, false);
         report_warning(c->reporter,
-                       "%s: %" PRIu64 " samples of other events are left out (-e chooses): %s",
-                       c->file, c->other, list);
+                       "%s: uses event %s; %" PRIu64
+                       " samples of other events are left out (-e chooses): %s",
+                       c->file, used, c->other, list);
+        free(used);
         free(list);
     }
     explain_times(c, events);

@@ -59,6 +59,7 @@ struct perf_event {
     bool counts_cpu;    /* with COUNTS_NS: idle time of CPUs counts */
     bool counts_cycles; /* of a CPU, so a sample at a frequency stands for time */
     bool is_dummy;      /* never samples */
+    bool has_period;    /* it samples by itself, not only with the first event of its group */
     uint64_t frequency; /* samples per second that were requested; 0: one every so many events */
 };
 

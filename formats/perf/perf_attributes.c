@@ -142,6 +142,7 @@ int perf_add_event(struct perf *p, struct perf_fields f, uint64_t offset, struct
         .counts_cpu = software && config == SOFTWARE_CPU_CLOCK,
         .counts_cycles = counts_cycles(type, config),
         .is_dummy = software && config == SOFTWARE_DUMMY,
+        .has_period = period != 0,
         .frequency = flag(flags, FLAG_FREQUENCY, f.big) ? period : 0,
     };
     layout.is_named = type == TYPE_RAW || type > TYPE_BREAKPOINT;

@@ -265,8 +265,23 @@ class Made(PerfCase):
         self.assertEqual(self.table(self.convert(data, "-e", "cycles", "-e", "page-faults", "-r", "1000"), "binary"),
                          {("one",): (16, 16 * MS)})
         ended = self.succeeds(["perf2pbin"], stdin=data)
-        self.assertIn("8 samples of other events are left out (-e chooses): dummy, cycles, page-faults", ended.err)
+        self.assertIn("uses event cycles; 8 samples of other events are left out (-e chooses): page-faults\n", ended.err)
         self.assertIn("has no event x (-e), only dummy, cycles", self.fails(["perf2pbin", "-e", "x"], "<stdin>", stdin=data).err)
+
+    def test_clock_before_counts(self):
+        """A profile of time needs a clock, wherever in the recording it is; one that only its group samples is none."""
+        faults, clock, cycles = (1, PAGE_FAULTS, 1, False), (1, CPU_CLOCK, 1000, True), (0, 0, 4000, True)
+        for events, used in (((faults, clock), 1), ((faults, cycles, clock), 1), ((clock, cycles), 0), ((faults, (0, 1, 1, False)), 0),
+                             ((faults, (1, CPU_CLOCK, 0, False)), 0), (((1, DUMMY, 1, False), faults, clock), 2)):
+            for pipe in (False, True):
+                r = Recording(events=events, kind=PLAIN | IDENTIFIER, pipe=pipe)
+                for i in range(len(events)):
+                    r.mapping(1, 0, 0x10000 * (i + 1), 0x10000, f"/nowhere/{i}")
+                for i, event in enumerate(events):
+                    if event[2] and event != (1, DUMMY, 1, False):
+                        r.sample(1, 1, (i + 1) * MS, 0x10000 * (i + 1), event=i)
+                with self.subTest(events=events, pipe=pipe):
+                    self.assertEqual({row[0] for row in self.table(self.convert(r.finish()), "binary")}, {str(used)})
 
     def test_event_without_time(self):
         """Time is then that since the sample before."""
