@@ -184,7 +184,9 @@ static int write_pbin(struct options *o, const struct gperf *gperf, const char *
                  .cpu_time = 1},
         .maps = c->maps,
         .map_count = c->map_count,
-        .time_each = each};
+        .time_each = each,
+        .outside = "it has the mappings at the end of the program, without libraries that were "
+                   "unloaded before"};
     struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
     int result =
         out == NULL ? -1

@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "convert/symbolize/locations.h"
 
+enum { NOTABLE_PERCENT = 10 };
+
 struct pc_sum *pc_sums_at(struct pc_sums *s, uint64_t pc)
 {
     uint32_t number = numbers_intern(&s->pcs, pc);
@@ -43,7 +45,8 @@ static int compare(const void *left, const void *right)
     return a->pc < b->pc ? -1 : a->pc > b->pc;
 }
 
-void pc_sums_count_maps(const struct pc_sums *s, size_t map_count, struct symbolizer *symbolizer)
+uint64_t pc_sums_count_maps(const struct pc_sums *s, size_t map_count,
+                            struct symbolizer *symbolizer)
 {
     uint64_t *samples = mem_zalloc(map_count + 1, sizeof *samples);
     for (size_t i = 0; i < s->count; i++) {
@@ -51,7 +54,19 @@ void pc_sums_count_maps(const struct pc_sums *s, size_t map_count, struct symbol
         samples[map < map_count ? map : map_count] += s->items[i].samples;
     }
     symbolizer_count(symbolizer, samples);
+    uint64_t outside = samples[map_count];
     free(samples);
+    return outside;
+}
+
+static void warn_of_outside(const struct pc_profile *p, uint64_t outside, struct reporter *reporter)
+{
+    double percent = 100 * (double)outside / (double)p->meta.samples;
+    if (p->outside != NULL && p->map_count > 0 && percent >= NOTABLE_PERCENT)
+        report_warning(reporter,
+                       "%s: %.0f %% of the samples are outside its mappings, counted as "
+                       "" LABEL_FOREIGN ": %s",
+                       p->file, percent, p->outside);
 }
 
 static int add(struct sum_rows *rows, struct pc_sum *to, const struct pc_sum *from,
@@ -122,10 +137,12 @@ static void put_measures(const struct sum_rows *rows, const struct pc_profile *p
 }
 
 static int write_rows(const struct pc_sums *s, const struct pc_profile *p,
-                      struct locations *locations, struct pbin_writer *writer, struct error *err)
+                      struct locations *locations, struct pbin_writer *writer,
+                      struct reporter *reporter, struct error *err)
 {
     struct sum_rows rows = {0};
-    pc_sums_count_maps(s, p->map_count, locations_symbolizer(locations));
+    warn_of_outside(p, pc_sums_count_maps(s, p->map_count, locations_symbolizer(locations)),
+                    reporter);
     qsort(s->items, s->count, sizeof *s->items, compare);
     for (size_t i = 0; i < s->count; i++)
         locations_number(locations, s->items[i].pc);
@@ -149,7 +166,7 @@ int pc_sums_write(const struct pc_sums *s, const struct pc_profile *p,
     meta.keys = (char *)LOCATION_KEYS;
     struct pbin_writer *writer = pbin_writer_open(out, &meta);
     struct locations *locations = locations_new(&facts, writer, symbols, reporter, err);
-    int result = locations == NULL ? -1 : write_rows(s, p, locations, writer, err);
+    int result = locations == NULL ? -1 : write_rows(s, p, locations, writer, reporter, err);
     if (result == 0)
         result = pbin_writer_close(writer);
     else

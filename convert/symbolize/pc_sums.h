@@ -25,9 +25,9 @@ struct pc_sums {
 struct pc_sum *pc_sums_at(struct pc_sums *sums, uint64_t pc);
 void pc_sums_free(struct pc_sums *sums);
 
-/* Tells SYMBOLIZER how many samples are in each of its MAP_COUNT mappings (symbolizer_count). */
-void pc_sums_count_maps(const struct pc_sums *sums, size_t map_count,
-                        struct symbolizer *symbolizer);
+/* Tells SYMBOLIZER how many samples are in each of its MAP_COUNT mappings (symbolizer_count). Returns how many are in none. */
+uint64_t pc_sums_count_maps(const struct pc_sums *sums, size_t map_count,
+                            struct symbolizer *symbolizer);
 
 struct pc_profile {
     const char *file;      /* for messages */
@@ -35,6 +35,8 @@ struct pc_profile {
     const struct code_map *maps;
     size_t map_count;
     exact time_each; /* of a sample [2^-32 ns] */
+    const char
+        *outside; /* why many samples may be outside the mappings, for a warning; NULL: none */
     struct {
         const char *name, *unit;
     } measures[PC_VALUES]; /* name NULL: there is none */

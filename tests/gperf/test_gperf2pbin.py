@@ -75,6 +75,13 @@ class Made(GperfCase):
             ended = self.succeeds(["gperf2pbin", *argv], stdin=write([(3, [0x401000])], period=period))
             self.assertEqual("its period is 1000 us, but many kernels end at most one in 4 ms" in ended.err, warns, (period, argv))
 
+    def test_unloaded_libraries(self):
+        """Mappings are those at the end."""
+        for outside, warns in ((0, False), (9, False), (11, True), (100, True)):
+            data = write([(n, [pc]) for n, pc in ((outside, 0x12345678), (100 - outside, 0x401000)) if n > 0])
+            err = self.succeeds(["gperf2pbin"], stdin=data).err
+            self.assertEqual(f"{outside} % of the samples are outside its mappings, counted as _foreign" in err, warns, err)
+
     def test_facts(self):
         profile = pbin.read(self.succeeds(["gperf2pbin", "-q", "-n", "x"], stdin=write([(5, [0x401000])], "I", ">")).out)
         self.assertEqual([profile.meta[name] for name in ("name", "target", "dialect", "samples", "wall_ns", "frequency")],
