@@ -11,7 +11,8 @@ ifdef CROSS_COMPILE
 AR := $(CROSS_COMPILE)ar
 endif
 VERSION := 0.1.0
-BUILD   := build$(CROSS_COMPILE:%-=/%)$(if $(STATIC),/static)$(if $(ASAN),/asan)$(if $(DEBUG),/debug)$(FUZZ:%=/%)$(if $(findstring clang,$(notdir $(CC))),/clang)
+IS_CLANG := $(findstring clang,$(notdir $(CC)))
+BUILD   := build$(CROSS_COMPILE:%-=/%)$(if $(STATIC),/static)$(if $(ASAN),/asan)$(if $(DEBUG),/debug)$(if $(COVERAGE),/coverage)$(if $(IS_CLANG),/clang)
 
 DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev libjansson-dev libxxhash-dev \
               libiberty-dev libseccomp-dev libcapstone-dev libdeflate-dev liblapacke-dev libmd-dev libzydis-dev \
@@ -42,14 +43,17 @@ endif
 ifdef ASAN
 ALL_CFLAGS += -fsanitize=address,undefined \
               -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# At fixed addresses, a tool starts a sixth faster, which tests do ten thousands of times.
-LINKHARD := -fsanitize=address,undefined -static-libasan -static-libubsan -Wl,--as-needed,-z,now -no-pie
+# The objects of clang also serve the fuzz targets; its runtime is linked statically anyway. At fixed addresses, a tool starts
+# a sixth faster, which tests do ten thousands of times.
+ALL_CFLAGS += $(if $(IS_CLANG),-fsanitize=fuzzer-no-link)
+LINKHARD := -fsanitize=address,undefined $(if $(IS_CLANG),,-static-libasan -static-libubsan) -Wl,--as-needed,-z,now -no-pie
+FUZZ_LINK := -fsanitize=fuzzer -fsanitize=address,undefined -pie
 endif
-# FUZZ=fuzz: for libFuzzer, with sanitizers; FUZZ=coverage: to see which lines the corpora reach.
-ifdef FUZZ
-FUZZ_FLAGS := $(if $(filter fuzz,$(FUZZ)),-fsanitize=address$(COMMA)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer,-fprofile-instr-generate -fcoverage-mapping)
-ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3 -O3 -g,$(ALL_CFLAGS)) -O1 -g1 -fsanitize=fuzzer-no-link $(FUZZ_FLAGS)
-LINKHARD   := -fsanitize=fuzzer $(FUZZ_FLAGS) -pie
+# COVERAGE=1: to see which lines the corpora of the fuzz targets reach.
+ifdef COVERAGE
+COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
+ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3 -O3 -g,$(ALL_CFLAGS)) -O1 -g1 -fsanitize=fuzzer-no-link $(COVERAGE_FLAGS)
+FUZZ_LINK  := -fsanitize=fuzzer $(COVERAGE_FLAGS) -pie
 endif
 ifdef STATIC
 ALL_CFLAGS := $(filter-out -fPIE,$(ALL_CFLAGS))
@@ -89,7 +93,9 @@ OBJECTS := $(C_FILES:%.c=$(BUILD)/%.o)
 BIN     := $(addprefix $(BUILD)/,$(notdir $(TOOLS))) $(if $(HAS_METER),$(METER))
 MAN     := $(foreach f,$(FLOORS),$(wildcard $(f)/*.[157] $(f)/*/*.[157]))
 
-# Programs with known behaviour, to be measured: always built with the same flags, never with sanitizers.
+# Programs with known behaviour, to be measured: always built with the same flags, never with sanitizers. Under sanitizers,
+# tests measure the same ones as without, whatever compiles the tools.
+SAMPLE_CC := $(if $(ASAN),gcc,$(CC))
 SAMPLES := $(if $(CROSS_COMPILE)$(STATIC),,$(patsubst %.c,$(BUILD)/%,$(filter-out %_work.c,$(wildcard samples/*.c))) \
            $(patsubst %.c,$(BUILD)/%.so,$(wildcard samples/*_work.c)))
 SAMPLE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR)=. $(WERROR) -pthread
@@ -138,12 +144,12 @@ $(BUILD)/plot/page_files.o: plot/page/embed $(PAGE_SCRIPT) $(PAGE_STYLE)
 $(BUILD)/samples/%: samples/%.c
 	@mkdir -p $(@D)
 	$(call SAY,CC $<)
-	$(Q)$(CC) $(SAMPLE_FLAGS) -fPIE -pie -o $@ $<
+	$(Q)$(SAMPLE_CC) $(SAMPLE_FLAGS) -fPIE -pie -o $@ $<
 
 $(BUILD)/samples/%.so: samples/%.c
 	@mkdir -p $(@D)
 	$(call SAY,CC $<)
-	$(Q)$(CC) $(SAMPLE_FLAGS) -fPIC -shared -o $@ $<
+	$(Q)$(SAMPLE_CC) $(SAMPLE_FLAGS) -fPIC -shared -o $@ $<
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -166,7 +172,7 @@ $(UNIT) $(DRIVER): %: %.o $(FLOORS:%=$(BUILD)/lib%.a)
 	$(call SAY,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# Fuzz targets, with the code that they read files with (FUZZ=fuzz or coverage, and clang).
+# Fuzz targets, with the code that they read files with (clang, and ASAN=1 or COVERAGE=1).
 FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZED  := $(filter base/% formats/% analyze/% plot/% convert/dwarf/% convert/symbolize/% convert/gmon/% convert/igprof/% convert/perf2pbin/% convert/prof2pbin/jit_names.c,\
            $(LIB_FILES))
@@ -183,8 +189,8 @@ $(FUZZED_TOOLS:%=$(BUILD)/%.main.o): $(BUILD)/%.main.o: %.c
 $(BUILD)/tests/fuzz/tools: $(FUZZED_TOOLS:%=$(BUILD)/%.main.o)
 $(FUZZERS:%=$(BUILD)/tests/fuzz/%): %: %.o $(BUILD)/libfuzzed.a
 	$(call SAY,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
-fuzzers: $(patsubst %,$(BUILD)/tests/fuzz/%,$(FUZZERS)) ## build the fuzz targets (give FUZZ and CC, too: tests/README.md)
+	$(Q)$(CC) $(ALL_CFLAGS) $(FUZZ_LINK) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
+fuzzers: $(patsubst %,$(BUILD)/tests/fuzz/%,$(FUZZERS)) ## build the fuzz targets (give CC and ASAN, too: tests/README.md)
 
 -include $(OBJECTS:.o=.d) $(UNIT:=.d) $(DRIVER:=.d) $(FUZZERS:%=$(BUILD)/tests/fuzz/%.d) $(FUZZED_TOOLS:%=$(BUILD)/%.main.d)
 
@@ -193,11 +199,11 @@ fuzzers: $(patsubst %,$(BUILD)/tests/fuzz/%,$(FUZZERS)) ## build the fuzz target
 help: ## list the targets
 	@sed -nE 's/^([a-z][a-z_.-]*):[^#=]*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-22s %s\n' "$$name" "$$text"; done
 
-# All warnings of clang come before it writes code, those of gcc do not. What the fuzz targets compile, they look at.
+# All warnings of clang come before it writes code, those of gcc do not.
 # Assembly in the preload library is checked later: it is built.
-WARNED := $(filter-out $(PRELOAD_FILES) $(if $(FUZZ),$(FUZZED) $(FUZZED_TOOLS:=.c)),$(C_FILES)) $(UNIT:$(BUILD)/%=%.c) $(DRIVER:$(BUILD)/%=%.c)
-warnings: $(PRELOAD) $(if $(FUZZ),fuzzers) ## only look for warnings, with CC=clang-14
-	$(Q)echo $(WARNED) | xargs -n 16 -P $(shell nproc) $(CC) $(ALL_CFLAGS) -fsyntax-only
+WARNED := $(filter-out $(PRELOAD_FILES),$(C_FILES)) $(UNIT:$(BUILD)/%=%.c) $(DRIVER:$(BUILD)/%=%.c)
+warnings: $(if $(ASAN),programs,$(PRELOAD)) ## only look for warnings, with CC=clang-14
+	$(if $(ASAN),,$(Q)echo $(WARNED) | xargs -n 16 -P $(shell nproc) $(CC) $(ALL_CFLAGS) -fsyntax-only)
 	$(Q)$(CC) $(SAMPLE_FLAGS) -fsyntax-only $(wildcard samples/*.c)
 
 debug: ## build with -O0 -g3 into build/debug, for a debugger
@@ -207,8 +213,10 @@ check: ## install missing packages, build, run all tests; TEST=NAME: only tests 
 	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_CHECK)
 	@$(MAKE) --no-print-directory $(JOBS) check-only
 
+programs: all $(UNIT) $(DRIVER) $(if $(ASAN),$(if $(IS_CLANG),fuzzers)) ## build all that check runs
+
 check-only: all $(UNIT) $(DRIVER) ## as check, without looking for packages
-	$(if $(ASAN)$(DEBUG)$(filter-out fuzz%,$(TEST)),,@$(MAKE) --no-print-directory $(JOBS) CC=clang-14 FUZZ=fuzz fuzzers)
+	$(if $(ASAN)$(DEBUG)$(filter-out fuzz%,$(TEST)),,@$(MAKE) --no-print-directory $(JOBS) CC=clang-14 ASAN=1 fuzzers)
 	BUILD=$(BUILD) tests/run -j 2 $(if $(ASAN),--built) $(if $(TEST),-k '$(TEST)')
 
 fuzz: all ## fuzz every parser for 10^8 executions or FUZZ_SECONDS (default 7200) each; TARGET="raw ...": only these
@@ -269,5 +277,5 @@ compile_commands.json: Makefile $(C_FILES) ## write the compile commands for edi
 clean: ## remove everything that was built
 	rm -rf build demo-out compile_commands.json
 
-.PHONY: all help warnings debug check check-only fuzz fuzz-coverage fuzzers torture bench check-large bench-truth demo pictures deps install uninstall format clean
+.PHONY: all help warnings debug programs check check-only fuzz fuzz-coverage fuzzers torture bench check-large bench-truth demo pictures deps install uninstall format clean
 .DELETE_ON_ERROR:

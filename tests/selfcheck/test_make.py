@@ -9,7 +9,8 @@ import unittest
 import sources
 import tool
 
-FLAVOUR = [name + "=1" for name in ("ASAN", "DEBUG") if name.lower() in tool.BUILD[len(sources.ROOT):].split("/")]
+FOLDERS = tool.BUILD[len(sources.ROOT):].split("/")
+FLAVOUR = [name + "=1" for name in ("ASAN", "DEBUG") if name.lower() in FOLDERS] + ["CC=clang-14"] * ("clang" in FOLDERS)
 
 
 # settings of the make that runs the tests must not reach the makes that are tested
