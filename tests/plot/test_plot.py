@@ -148,9 +148,10 @@ class Pictures(Plot):
 
     def test_sizes_and_themes(self):
         grounds = {"light": "#ffffff", "dark": "#16191d", "print": "#ffffff"}
+        sizes = (480, 320), (1600, 1000)
         for kind in KINDS:
             for theme, ground in grounds.items():
-                for width, height in ((480, 320), (1600, 1000)):
+                for width, height in tool.some(sizes if theme != "dark" else sizes[::-1], 2):
                     with self.subTest(kind=kind, theme=theme, width=width):
                         inputs = [MANY] if KINDS[kind] == 1 else None
                         out = self.plot(kind, f"--theme={theme}", f"--width={width}", f"--height={height}",
