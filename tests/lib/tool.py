@@ -165,6 +165,20 @@ def kill_group(process):
         process.wait()
 
 
+def measured(check):
+    """For a method that measures time on a machine that runs other programs too: they can spoil a measurement, but not three
+    in a row. What it found the first times, and passed later, is in again, for the runner to print."""
+    @functools.wraps(check)
+    def method(self, *arguments):
+        for _ in range(2):
+            try:
+                return check(self, *arguments)
+            except self.failureException as failure:
+                self.again = getattr(self, "again", []) + [str(failure)]
+        return check(self, *arguments)
+    return method
+
+
 class Case(unittest.TestCase):
     """With a folder of its own in self.folder."""
 

@@ -48,6 +48,7 @@ class Energy(tool.Case):
             with self.subTest(engine):
                 self.check(engine)
 
+    @tool.measured
     def check(self, engine):
         truth, table = self.record(2.5, 30, 40, 20, period_ms=10, options=["--engine", engine])
         used = truth["phase_10"] / 10 + truth["phase_20"] / 20

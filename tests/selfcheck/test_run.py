@@ -34,6 +34,21 @@ class Run(unittest.TestCase):
         self.assertEqual(run("-k", "nowhere/test"), (1, ["0 passed, 0 failed"]))
 
 
+class Measured(tool.Case):
+    @tool.measured
+    def check(self, found):
+        self.assertEqual(next(found), 0)
+
+    def test_the_third_measurement_judges(self):
+        self.check(iter([1, 2, 0]))
+        self.assertEqual(self.again, ["1 != 0", "2 != 0"])
+        with self.assertRaisesRegex(AssertionError, "3 != 0"):
+            self.check(iter([1, 2, 3, 0]))
+        with self.assertRaises(StopIteration):  # an error, not a measurement
+            self.check(iter([]))
+        del self.again  # nothing was measured here
+
+
 class Leaks(tool.Case):
     SOURCE = b"""
         #include <stdlib.h>
