@@ -165,15 +165,28 @@ def kill_group(process):
         process.wait()
 
 
+class Spoiled(AssertionError):
+    """A measurement failed that other programs on the machine can spoil."""
+
+
+@contextlib.contextmanager
+def measurement():
+    """What fails in here is Spoiled."""
+    try:
+        yield
+    except AssertionError as failure:
+        raise Spoiled(str(failure)) from failure
+
+
 def measured(check):
-    """For a method that measures time on a machine that runs other programs too: they can spoil a measurement, but not three
-    in a row. What it found the first times, and passed later, is in again, for the runner to print."""
+    """For a method with a measurement() in it: three of those in a row are not spoiled. Any other failure counts at once. What
+    it found the first times, and passed later, is in again, for the runner to print."""
     @functools.wraps(check)
     def method(self, *arguments):
         for _ in range(2):
             try:
                 return check(self, *arguments)
-            except self.failureException as failure:
+            except Spoiled as failure:
                 self.again = getattr(self, "again", []) + [str(failure)]
         return check(self, *arguments)
     return method

@@ -37,15 +37,18 @@ class Run(unittest.TestCase):
 class Measured(tool.Case):
     @tool.measured
     def check(self, found):
-        self.assertEqual(next(found), 0)
+        value = next(found)
+        self.assertIsNotNone(value)
+        with tool.measurement():
+            self.assertEqual(value, 0)
 
     def test_the_third_measurement_judges(self):
         self.check(iter([1, 2, 0]))
         self.assertEqual(self.again, ["1 != 0", "2 != 0"])
         with self.assertRaisesRegex(AssertionError, "3 != 0"):
             self.check(iter([1, 2, 3, 0]))
-        with self.assertRaises(StopIteration):  # an error, not a measurement
-            self.check(iter([]))
+        with self.assertRaisesRegex(AssertionError, "unexpectedly None"):  # not a measurement
+            self.check(iter([None, 0]))
         del self.again  # nothing was measured here
 
 
