@@ -239,7 +239,7 @@ class Aggregate(Case):
         for engine in ("perf", "ptrace"):
             path = f"same-{engine}.bin"
             self.sampler("-a", "-o", path, "--engine", engine, "--", "setarch", "-R", "sh", "-c",
-                         "cp same now; chmod +x *; for i in one two now; do ./$i 0.04; done; cp later new; mv new now; ./now 0.04")
+                         "cp same now; chmod +x *; for i in one two now; do ./$i 0.15; done; cp later new; mv new now; ./now 0.15")
             pbin = os.path.join(self.folder, "same.pbin")
             subprocess.run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, os.path.join(self.folder, path)], check=True)
             text = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--format=csv", "-k", "binary,function", pbin],
