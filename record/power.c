@@ -619,6 +619,15 @@ static void join(char **list, const char *separator, const char *word)
     *list = longer;
 }
 
+/* Is nothing of METER in the value? */
+static bool is_apart(const struct meter *meter)
+{
+    for (size_t i = 0; i < meter->channels.count; i++)
+        if (meter->tracks[i].value)
+            return false;
+    return true;
+}
+
 void power_summarize(const struct power *p, struct power_summary *s)
 {
     *s = (struct power_summary){.seconds = (double)p->end * 1e-9,
@@ -630,8 +639,11 @@ void power_summarize(const struct power *p, struct power_summary *s)
         s->busy = (double)(p->busy_end - p->busy_start) * 1e-9;
     for (size_t m = 0; m < p->meter_count; m++) {
         const struct meter *meter = &p->meters[m];
+        bool apart = is_apart(meter);
         for (size_t i = 0; i < meter->channels.count; i++) {
             const struct track *t = &meter->tracks[i];
+            if (apart && !t->skip)
+                join(&s->apart, ", ", p->sources[t->number].name);
             if (!t->value)
                 continue;
             const char *scope = pmu_scope_name(t->channel->scope);
@@ -648,6 +660,7 @@ void power_summary_free(struct power_summary *s)
 {
     free(s->value);
     free(s->scope);
+    free(s->apart);
 }
 
 static void warn_of(const struct power *p, const struct track *t)

@@ -91,6 +91,9 @@ void power_options_check(const struct power_parsing *parsing, struct argp_state 
     if (parsing->power->count == 0 &&
         (early->unit != NULL || early->kind >= 0 || early->range > 0 || early->sensor > 0))
         argp_error(state, "-s, --unit, --pmu-kind, --range: no power source given (-p)");
+    if (parsing->power->count == 0 &&
+        (parsing->power->baseline_seconds > 0 || parsing->power->baseline_w > 0))
+        argp_error(state, "--baseline: no power source given (-p)");
     for (size_t i = 0; i < parsing->power->count; i++) {
         const struct power_source *s = &parsing->power->sources[i];
         struct pmu_unit unit;

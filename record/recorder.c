@@ -112,12 +112,15 @@ static int flush(struct recorder *r, uint64_t now, bool all)
         return r->failed ? -1 : 0;
     put_news(r, all);
     r->is_salvageable = spool_samples(r->spool) > 0;
-    if (spool_flush(r->spool) == 0 &&
-        (all || spool_has_room(r->spool, images_vmmap_count(r->images) * VMMAP_SIZE)))
+    r->failed = spool_flush(r->spool) != 0;
+    if (r->failed || all)
+        return r->failed ? -1 : 0;
+    const char *shortage = spool_shortage(r->spool, images_vmmap_count(r->images) * VMMAP_SIZE);
+    if (shortage == NULL)
         return 0;
     r->failed = true;
     return error_set(r->err, r->options->out, NO_OFFSET,
-                     "the disk is full: sampling ended %.3f s after the start", (double)now * 1e-9);
+                     "%s: sampling ended %.3f s after the start", shortage, (double)now * 1e-9);
 }
 
 static uint64_t on_tick(void *context, uint64_t now, uint64_t *read)

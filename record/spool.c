@@ -222,23 +222,17 @@ bool spool_full(const struct spool *spool)
     return spool->rows.size >= ROWS_FULL;
 }
 
-/* The room on its disk, limited by the largest file that this process may write. */
-static uint64_t room(const struct spool *spool)
+const char *spool_shortage(const struct spool *spool, uint64_t more)
 {
     struct statvfs disk;
     struct rlimit file;
-    uint64_t left = UINT64_MAX;
-    if (fstatvfs(spool->fd, &disk) == 0)
-        left = (uint64_t)disk.f_bavail * disk.f_frsize;
+    uint64_t needed = spool->size + more + 2 * spool->largest + ROOM_TO_MOVE;
     if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY &&
-        file.rlim_cur < left)
-        left = file.rlim_cur;
-    return left;
-}
-
-bool spool_has_room(const struct spool *spool, uint64_t more)
-{
-    return !spool->failed && room(spool) >= spool->size + more + 2 * spool->largest + ROOM_TO_MOVE;
+        file.rlim_cur < needed)
+        return "the limit for file sizes is reached (ulimit -f)";
+    if (fstatvfs(spool->fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < needed)
+        return "the disk is full";
+    return NULL;
 }
 
 uint64_t spool_samples(const struct spool *spool)

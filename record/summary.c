@@ -135,6 +135,11 @@ void summary_print(const struct options *options, const struct engine *engine,
     print_samples(options, result);
     if (power->has_energy)
         print_energy(result, power, sampled, options->aggregate);
+    if (power->apart != NULL)
+        fprintf(stderr,
+                "sampler: not part of the value, as it may measure the same: %s; analyse it with "
+                "--value NAME\n",
+                power->apart);
     if (options->debug)
         print_details(options, engine, result, power);
 }

@@ -162,10 +162,11 @@ class Trees(Tree):
         dram, other = self.zone("intel-rapl:0:0", "dram", 7), self.write("/board", 1000)
         threads = [self.moving(self.at("sys/class/powercap/intel-rapl:0/energy_uj"), 5, [1000] * 40, 10**9),
                    self.moving(dram, 7, [300] * 40, 10**9), self.moving(other, 1000, [5000] * 40, 10**9)]
-        joules, value, _, _ = self.energy("-p", "rapl", "-p", "counter:" + other, command=self.waiting(3))
+        joules, value, _, report = self.energy("-p", "rapl", "-p", "counter:" + other, command=self.waiting(3))
         self.assertFalse(any(t.is_alive() for t in threads))
         self.assertEqual(value, "rapl:package-0 + rapl:package-0/dram")
         self.assertAlmostEqual(joules, 40 * 1300e-6, delta=1e-9)
+        self.assertRegex(report, r"not part of the value, .*: counter:energy; ")
 
     def test_reset_is_no_wrap(self):
         counter = self.write("/counter", 500000)
@@ -312,7 +313,7 @@ class Trees(Tree):
         self.assertEqual(value, "file:value")
         self.assertAlmostEqual(joules, 3 * seconds, delta=0.01 * joules)
         for options in (["-p", "rapl", "--unit", "W"], ["-p", "file:" + first, "--range", "5"], ["-s", "0"],
-                        ["--baseline", "2V"], ["-p", "counter:" + first, "--unit", "mA", "--pmu-kind", "power"],
+                        ["--baseline", "2V"], ["--baseline", "2s"], ["-p", "counter:" + first, "--unit", "mA", "--pmu-kind", "power"],
                         ["-a", "-p", "log:" + first], ["--interval", "often"], ["--attach", "x"]):
             done = self.sampler(*options)
             self.assertEqual(done.returncode, 2, options)
