@@ -35,6 +35,18 @@ int error_set(struct error *err, const char *file, uint64_t offset, const char *
     return -1;
 }
 
+int error_set_usage(struct error *err, const char *file, const char *format, ...)
+{
+    if (err->text[0] != '\0')
+        return -1;
+    va_list args;
+    va_start(args, format);
+    fill(err, file, NO_OFFSET, format, args);
+    va_end(args);
+    err->of_usage = true;
+    return -1;
+}
+
 int error_pass(struct error *err, const struct error *from)
 {
     if (err->text[0] == '\0')

@@ -14,6 +14,7 @@ struct error {
     uint64_t offset;  /* byte offset in that file, or NO_OFFSET */
     bool closed_pipe; /* stdout is a pipe that was closed by its reader */
     bool of_system;   /* a call to the system failed: not damage, so there is nothing to salvage */
+    bool of_usage;    /* the command line is wrong, whatever the input contains */
     bool
         is_nothing; /* the user's selection is empty, which is not an error for outputs that can show that */
     char text
@@ -25,6 +26,10 @@ struct error {
  * callers can `return error_set(...)`. */
 int error_set(struct error *err, const char *file, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Like error_set, with OF_USAGE set and no offset: tools exit with EXIT_USAGE. Returns -1. */
+int error_set_usage(struct error *err, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Sets ERR to FROM, unless it is set already. Returns -1. */
 int error_pass(struct error *err, const struct error *from);

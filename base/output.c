@@ -218,7 +218,7 @@ static int fail(struct output *o, int errnum)
     return error_set_errno(o->err, o->name, errnum, "cannot write");
 }
 
-int output_fail(struct output *o, const char *format, ...)
+int output_fail_usage(struct output *o, const char *format, ...)
 {
     va_list args;
     char text[sizeof o->err->text];
@@ -226,7 +226,7 @@ int output_fail(struct output *o, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     o->failed = true;
-    return error_set(o->err, NULL, NO_OFFSET, "%s", text);
+    return error_set_usage(o->err, NULL, "%s", text);
 }
 
 static int write_out(struct output *o, const uint8_t *data, size_t count)

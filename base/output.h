@@ -28,8 +28,8 @@ int output_printf(struct output *output, const char *format, ...)
 /* Writes COUNT zero bytes, as a hole if the file is not compressed. */
 int output_zeros(struct output *output, uint64_t count);
 
-/* Records a failure of the caller with this text, without a file. Returns -1. */
-int output_fail(struct output *output, const char *format, ...)
+/* Records that the command line is wrong: a failure with this text, without a file. Returns -1. */
+int output_fail_usage(struct output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Writes everything, syncs a file to disk and gives it its name; frees OUTPUT in any case. Only SIGKILL at the moment

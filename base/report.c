@@ -24,7 +24,7 @@ int report_error(const struct reporter *reporter, const struct error *err)
     fprintf(stderr, "%s\n", text);
     free(file);
     free(text);
-    return EXIT_DATA;
+    return err->of_usage ? EXIT_USAGE : EXIT_DATA;
 }
 
 enum { MAX_LINE = 2048 };

@@ -38,7 +38,7 @@ struct reporter {
     } kinds[WARNING_KINDS];
 };
 
-/* Prints ERR to stderr, always. Returns EXIT_DATA. */
+/* Prints ERR to stderr, always. Returns EXIT_USAGE if the command line is wrong, otherwise EXIT_DATA. */
 int report_error(const struct reporter *reporter, const struct error *err);
 
 /* Counts a warning and prints it to stderr, unless quiet or too many of its kind have been printed. */

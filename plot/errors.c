@@ -66,8 +66,7 @@ int errors_read(struct errors *e, const struct plot *plot, struct error *err)
     if (run_sets_read(&e->sets, plot, err) != 0)
         return -1;
     if (plot->data != NULL && plot->options->other_weights && e->sets.side_count > 2)
-        return error_set(err, NULL, NO_OFFSET,
-                         "--script with --weight other needs a single other side");
+        return error_set_usage(err, NULL, "--script with --weight other needs a single other side");
     if (e->sets.all == 0)
         return ranking_check(&(struct ranking){0}, err);
     e->name = name_of(function, e->sets.metric_name);

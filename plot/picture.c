@@ -59,8 +59,8 @@ static int choose_picture(const struct picture_request *r, enum picture *picture
         }
     }
     if (name != NULL && strchr(name, '.') != NULL)
-        return error_set(
-            err, r->output, NO_OFFSET,
+        return error_set_usage(
+            err, r->output,
             "unknown suffix, expected .svg, .png, .pdf, .txt, .sixel or .html (or use --format)");
     return 0;
 }
@@ -102,14 +102,14 @@ static bool is_own_svg(const struct plot_kind *kind, const struct plot *plot)
 static int check_output(const struct picture_request *r, enum picture picture, struct error *err)
 {
     if (picture == PICTURE_HTML && !r->kind->draws_page)
-        return error_set(err, r->output, NO_OFFSET, "%s is not drawn as html, only %s",
-                         r->kind->name, "bars, compare, timeline, heatmap, flame and hist");
+        return error_set_usage(err, r->output, "%s is not drawn as html, only %s", r->kind->name,
+                               "bars, compare, timeline, heatmap, flame and hist");
     if (picture == PICTURE_HTML && r->script)
-        return error_set(err, r->output, NO_OFFSET,
-                         "html is not drawn by gnuplot: --script has nothing to write");
+        return error_set_usage(err, r->output,
+                               "html is not drawn by gnuplot: --script has nothing to write");
     if (r->kind->draws_svg && r->script)
-        return error_set(err, r->output, NO_OFFSET,
-                         "%s has no table: --script has nothing to write", r->kind->name);
+        return error_set_usage(err, r->output, "%s has no table: --script has nothing to write",
+                               r->kind->name);
     return 0;
 }
 

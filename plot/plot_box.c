@@ -543,8 +543,7 @@ static int draw_spreads(struct plot *plot, bool violin, struct error *err)
         return draw_errors(plot, violin, err);
     struct spreads s = {.plot = plot, .runs = o->input_count};
     if (o->input_count < 2)
-        return error_set(err, NULL, NO_OFFSET,
-                         "a distribution needs several runs, given as PBIN files");
+        return error_set_usage(err, NULL, "a distribution needs several runs, given as PBIN files");
     struct aggregate *whole = ranking_read(plot, o->inputs, o->input_count, err);
     int result = whole == NULL ? -1 : prepare(&s, whole, err);
     if (result == 0) {

@@ -170,9 +170,9 @@ static int draw_cumulative(struct plot *plot, struct error *err)
     struct aggregate *a = ranking_read(plot, o->inputs, o->input_count, err);
     int result = a == NULL ? -1 : ranking_metric_of(plot, a, &metric, err);
     if (result == 0 && (metric == METRIC_POWER || metric == METRIC_INCLUSIVE))
-        result = error_set(err, NULL, NO_OFFSET,
-                           "cumulative draws shares of time, energy, samples or calls, not of %s",
-                           row_metric_name(metric));
+        result = error_set_usage(
+            err, NULL, "cumulative draws shares of time, energy, samples or calls, not of %s",
+            row_metric_name(metric));
     if (result == 0) {
         ranking_make(&ranking, a, metric, 0);
         result = ranking_check(&ranking, err);

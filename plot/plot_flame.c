@@ -383,7 +383,7 @@ static int draw_flame(struct plot *plot, struct error *err)
     enum row_metric metric = METRIC_TIME;
     int result = a == NULL ? -1 : ranking_metric_of(plot, a, &metric, err);
     if (result == 0 && metric == METRIC_POWER)
-        result = error_set(err, NULL, NO_OFFSET, "flame draws time, energy or samples, not power");
+        result = error_set_usage(err, NULL, "flame draws time, energy or samples, not power");
     if (result == 0) {
         bool page = plot->script.picture == PICTURE_HTML;
         flame_tree_make(&f.tree, a, metric, page ? smallest_part_of_page : smallest_part);

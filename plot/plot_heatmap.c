@@ -263,7 +263,7 @@ static int draw_heatmap(struct plot *plot, struct error *err)
     size_t top = plot->options->top;
     struct heatmap h = {.plot = plot};
     if (plot->options->metric_given && plot->options->metric == METRIC_SAMPLES)
-        return error_set(err, NULL, NO_OFFSET, "heatmap draws time or energy, not samples");
+        return error_set_usage(err, NULL, "heatmap draws time or energy, not samples");
     bool page = s->picture == PICTURE_HTML;
     struct rows_layout layout = {.count = page ? (top == 0              ? PAGE_ROWS
                                                   : top < MAX_PAGE_ROWS ? top + 1

@@ -36,12 +36,12 @@ static int choose_paths(struct run_sets *s, const struct plot *plot, struct erro
     for (size_t i = first; o->side_count == 0 && i < o->input_count; i++)
         add_side(s, o->inputs + i, 1);
     if (s->side_count < 2)
-        return error_set(
-            err, NULL, NO_OFFSET,
+        return error_set_usage(
+            err, NULL,
             "a comparison needs a base and another profile: BASE OTHER..., or --base and --with");
     if (s->side_count > MAX_RUN_SETS)
-        return error_set(err, NULL, NO_OFFSET, "more than %d sides: runs of a side follow --with",
-                         MAX_RUN_SETS);
+        return error_set_usage(err, NULL, "more than %d sides: runs of a side follow --with",
+                               MAX_RUN_SETS);
     return 0;
 }
 

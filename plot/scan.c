@@ -32,7 +32,7 @@ int scan_open(struct scan *s, const struct plot *plot, const char *kind, struct 
     const struct plot_options *o = plot->options;
     *s = (struct scan){.choice = o->choice};
     if (o->input_count > 1)
-        return error_set(err, o->inputs[1], NO_OFFSET, "%s draws a single profile", kind);
+        return error_set_usage(err, o->inputs[1], "%s draws a single profile", kind);
     s->path = o->input_count == 1 ? o->inputs[0] : NULL;
     s->in = stream_open(s->path, err);
     if (s->in == NULL || make_seekable(s->in, err) != 0 || read_meta(s, kind, err) != 0) {

@@ -106,17 +106,13 @@ static double number(struct argp_state *state, const char *text, const char *wha
     return value;
 }
 
-static void set_attach(struct argp_state *state, struct parsing *parsing, const char *text)
+static void set_attach(struct parsing *parsing, const char *text)
 {
     struct engine_options *engine = &parsing->options->engine;
     struct error why = {0};
     targets_free(&parsing->targets);
-    int result = targets_add(&parsing->targets, text, &why);
-    if (result == TARGETS_MALFORMED)
-        argp_error(state, "%s", why.text);
-    else if (result != 0)
-        argp_failure(state, EXIT_DATA, 0, "%s%s%s", why.file, why.file[0] != '\0' ? ": " : "",
-                     why.text);
+    if (targets_add(&parsing->targets, text, &why) != 0)
+        exit(report_error(&parsing->options->reporter, &why));
     engine->attach = parsing->targets.list;
     engine->attach_count = parsing->targets.count;
     engine->attach_some = strchr(text, ':') != NULL;
@@ -273,7 +269,7 @@ static bool take_engine_option(int key, char *arg, struct argp_state *state)
         engine->follow = key == KEY_FOLLOW;
         return true;
     case KEY_ATTACH:
-        set_attach(state, parsing, arg);
+        set_attach(parsing, arg);
         return true;
     case KEY_OVERHEAD:
         engine->max_overhead = number(state, arg, "--max-overhead", 0, 100) / 100;

@@ -17,9 +17,8 @@ struct targets {
 void targets_free(struct targets *targets);
 
 /* Adds the targets in TEXT: "PID[,TID...]"; "session:SID", all processes of a session; "cgroup:PATH", all processes of
- * a control group and of those below it. Leaves this process out of a session or a group. Returns 0; or, with ERR
- * filled, TARGETS_MALFORMED, or -1 if TEXT names no process or the list of processes cannot be read. */
-enum { TARGETS_MALFORMED = -2 };
+ * a control group and of those below it. Leaves this process out of a session or a group. Returns 0; or -1 with ERR
+ * filled if TEXT is malformed (OF_USAGE), names no process, or the list of processes cannot be read. */
 int targets_add(struct targets *targets, const char *text, struct error *err);
 
 #endif

@@ -118,8 +118,9 @@ static int write_view(const struct callgraph_view *view, const struct options *o
                                      : path_has_suffix(o->common.output, formats[i].suffix))
             format = i;
     if (format == FORMATS && path_has_any_suffix(o->common.output))
-        return error_set(err, o->common.output, NO_OFFSET,
-                         "unknown suffix, expected .txt, .json, .dot or .gv (or use --format)");
+        return error_set_usage(
+            err, o->common.output,
+            "unknown suffix, expected .txt, .json, .dot or .gv (or use --format)");
     format = format == FORMATS ? 0 : format;
     struct output *out = tool_output(&o->common, 0, err);
     if (out == NULL)

@@ -54,8 +54,8 @@ int table_format_check(const char *name, const char *path, const char *more, str
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "",
                                  formats[i]->suffix);
     }
-    return error_set(err, path, NO_OFFSET, "unknown suffix, expected %s%s%s (or use --format)",
-                     known, more != NULL ? " or " : "", more != NULL ? more : "");
+    return error_set_usage(err, path, "unknown suffix, expected %s%s%s (or use --format)", known,
+                           more != NULL ? " or " : "", more != NULL ? more : "");
 }
 
 static size_t find_column(const struct table_head *head, const char *name, size_t length)
@@ -75,8 +75,8 @@ static void unknown_column(struct output *out, const struct table_head *head, co
         longer = mem_printf("%s%s%s", known, i > 0 ? ", " : "", head->columns[i].name);
         free(known);
     }
-    output_fail(out, "unknown column '%.*s', expected some of %s", (int)(length < 64 ? length : 64),
-                name, known);
+    output_fail_usage(out, "unknown column '%.*s', expected some of %s",
+                      (int)(length < 64 ? length : 64), name, known);
     free(known);
 }
 

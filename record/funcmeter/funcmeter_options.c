@@ -80,8 +80,7 @@ static void take_argument(struct argp_state *state, struct funcmeter_options *o,
         o->command = state->argv + state->next - 1;
         state->next = state->argc;
     } else if (meter_patterns_add(&o->patterns, text, &err) != 0) {
-        report_error(&o->reporter, &err);
-        exit(EXIT_USAGE);
+        exit(report_error(&o->reporter, &err));
     }
 }
 

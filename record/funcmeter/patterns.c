@@ -15,7 +15,7 @@ static int add_one(struct meter_patterns *patterns, const char *text, struct err
 {
     const char *colon = strchr(text, ':');
     if (colon == NULL || colon == text || colon[1] == '\0')
-        return error_set(err, NULL, NO_OFFSET, "pattern '%s': expected LIBRARY:REGEX", text);
+        return error_set_usage(err, NULL, "pattern '%s': expected LIBRARY:REGEX", text);
     struct meter_pattern pattern = {0};
     char *whole = mem_printf("^(%s)$", colon + 1);
     int wrong = regcomp(&pattern.regex, whole, REG_EXTENDED | REG_NOSUB);
@@ -25,7 +25,7 @@ static int add_one(struct meter_patterns *patterns, const char *text, struct err
     if (wrong != 0) {
         char reason[200];
         regerror(wrong, &pattern.regex, reason, sizeof reason);
-        return error_set(err, NULL, NO_OFFSET, "pattern '%s': %s", text, reason);
+        return error_set_usage(err, NULL, "pattern '%s': %s", text, reason);
     }
     pattern.text = mem_strdup(text);
     pattern.library = mem_strndup(text, (size_t)(colon - text));

@@ -128,7 +128,7 @@ class Outputs(Case):
                      ["pbin-annotate", path]):
             for name in ("x.xlsx", "x.xlsx.bz2", "a.b/x.jpg"):
                 out = os.path.join(self.folder, name)
-                ended = self.fails([argv[0], "-q", "-o", out, *argv[1:]], out)
+                ended = self.fails([argv[0], "-q", "-o", out, *argv[1:]], out, status=2)
                 self.assertIn("unknown suffix", ended.err)
                 self.assertFalse(os.path.exists(out))
         for name in ("plain", ".hidden", "x.csv", "x.pbin.bz2"):

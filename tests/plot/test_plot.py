@@ -1048,17 +1048,7 @@ class Errors(Plot):
         for argv, part in (
                 (["timeline", mean], "needs a full profile"),
                 (["heatmap", mean], "needs a full profile"),
-                (["timeline", *RUNS[:2]], "draws a single profile"),
-                (["box", RUNS[0]], "several runs"),
                 (["box", mean, mean], "sum of 2 runs"),
-                (["compare", RUNS[0]], "needs a base"),
-                (["violin", RUNS[0], "--error=relative"], "needs a base"),
-                (["violin", *RUNS[:2], "--error=relative", "--format=html"], "not drawn as html"),
-                (["violin", *RUNS[:3], "--error=relative", "--weight=other", "-o", "x.svg", "--script"], "needs a single other"),
-                (["bars", RUNS[0], "-o", "x.gif"], "unknown suffix, expected"),
-                (["flame", RUNS[0], "-o", "x.svg", "--script"], "--script has nothing to write"),
-                (["cumulative", RUNS[0], "--metric=power"], "not of power"),
-                (["cumulative", CALLS, "--metric=inclusive"], "not of inclusive"),
                 (["bars", RUNS[0], "--metric=calls"], "only profiles of calls"),
                 (["compare", *RUNS[:2], "--metric=calls"], "only profiles of calls"),
                 (["hist", RUNS[0]], "no distributions"),
@@ -1066,6 +1056,21 @@ class Errors(Plot):
                 (["bars", mean, "-k", "line"], "key inline is missing")):
             with self.subTest(argv=argv):
                 self.assertIn(part, self.fails(["pbin-plot", *argv]).err)
+        for argv, part in (
+                (["timeline", *RUNS[:2]], "draws a single profile"),
+                (["box", RUNS[0]], "several runs"),
+                (["compare", RUNS[0]], "needs a base"),
+                (["violin", RUNS[0], "--error=relative"], "needs a base"),
+                (["violin", *RUNS[:2], "--error=relative", "--format=html"], "not drawn as html"),
+                (["violin", *RUNS[:3], "--error=relative", "--weight=other", "-o", "x.svg", "--script"], "needs a single other"),
+                (["bars", RUNS[0], "-o", "x.gif"], "unknown suffix, expected"),
+                (["flame", RUNS[0], "-o", "x.svg", "--script"], "--script has nothing to write"),
+                (["flame", RUNS[0], "--metric=power"], "not power"),
+                (["heatmap", RUNS[0], "--metric=samples"], "not samples"),
+                (["cumulative", RUNS[0], "--metric=power"], "not of power"),
+                (["cumulative", CALLS, "--metric=inclusive"], "not of inclusive")):
+            with self.subTest(argv=argv):
+                self.assertIn(part, self.fails(["pbin-plot", *argv], status=2).err)
 
     def test_nothing_is_selected(self):
         """A picture that says so, and a warning; without a selection, there is something to draw or an error."""
