@@ -200,6 +200,21 @@ bool process_has_signal(pid_t pid, pid_t tid)
     return (pending & ~signal_set(text, "\nSigBlk:")) != 0;
 }
 
+bool process_is_init(pid_t pid, int signal)
+{
+    char text[4096];
+    read_file(pid, "status", text, sizeof text);
+    const char *ids = strstr(text, "\nNSpid:");
+    if (ids == NULL)
+        return false;
+    ids += strlen("\nNSpid:");
+    size_t length = strcspn(ids, "\n"), inner = length; /* the last number is that in its own namespace */
+    while (inner > 0 && ids[inner - 1] != '\t')
+        inner--;
+    return length - inner == 1 && ids[inner] == '1' &&
+           (signal_set(text, "\nSigCgt:") >> (signal - 1) & 1) == 0;
+}
+
 bool process_thread_ended(pid_t pid, pid_t tid)
 {
     char state = thread_state(pid, tid);

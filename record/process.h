@@ -45,6 +45,8 @@ bool process_thread_run(pid_t pid, pid_t tid, struct process_run *run);
 bool process_thread_runs(pid_t pid, pid_t tid);
 /* Has thread TID of process PID a signal pending that it does not block? */
 bool process_has_signal(pid_t pid, pid_t tid);
+/* Is PID the first process of a PID namespace, and without a handler for SIGNAL? */
+bool process_is_init(pid_t pid, int signal);
 /* Has thread TID of process PID ended? One that has ended before others may remain as a zombie. */
 bool process_thread_ended(pid_t pid, pid_t tid);
 /* The threads of process PID, with ended ones that remain. Returns how many, and in *TIDS an array that the caller frees;

@@ -249,6 +249,45 @@ static void probe(struct engine_run *run, struct tracee *tracee, bool awaited)
         tracee->probed = tracee->run.cpu;
 }
 
+/* The first process of a PID namespace does not die of its own fault while it is traced: it would fault again, forever. */
+static bool faults_forever(const struct tracee *tracee)
+{
+    siginfo_t info;
+    switch (tracee->signal) {
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGILL:
+    case SIGFPE:
+    case SIGTRAP:
+    case SIGSYS:
+        break;
+    default:
+        return false;
+    }
+    return ptrace(PTRACE_GETSIGINFO, tracee->tid, 0, &info) == 0 && info.si_code > 0 &&
+           process_is_init(tracee->process->pid, tracee->signal);
+}
+
+/* Lets a thread die unseen, with its process: the kernel reports the end only to the parent. */
+static void abandon(struct engine_run *run, struct tracee *tracee)
+{
+    struct process *process = tracee->process;
+    bool is_last = process->threads == 1; /* otherwise, the end of the others is reported */
+    retire(run, tracee);
+    if (is_last) {
+        ptrace_add_unseen(run, process, process_cpu(process->pid), 0);
+        ptrace_read_ticks(run, process);
+        run->hooks->maps_changed(run->hooks->context, (uint32_t)process->pid, ptrace_time(run));
+    }
+    ptrace(PTRACE_DETACH, tracee->tid, 0, tracee->signal);
+    let_go(run, tracee);
+    if (is_last) {
+        run->hooks->process_end(run->hooks->context, (uint32_t)process->pid, ptrace_time(run), NULL);
+        tracees_remove_process(&run->tracees, process);
+    }
+    run->ended |= run->tracees.count == 0;
+}
+
 static void on_stop(struct engine_run *run, struct tracee *tracee, int number, int event)
 {
     bool awaited = tracee->state == TRACEE_AWAITED;
@@ -279,6 +318,10 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
         break;
     default:
         break;
+    }
+    if (event == 0 && faults_forever(tracee)) {
+        abandon(run, tracee);
+        return;
     }
     if (tracee->announces && tracee->process->crowded)
         set_options(run, tracee);

@@ -834,6 +834,17 @@ class Status(Case):
                        stdout=subprocess.DEVNULL, timeout=LIMIT)
         self.assertLess(Profile(self.out).cpu(), 20e9)
 
+    def test_first_process_of_a_namespace_faults(self):
+        """While it is traced, the kernel lets it fault again instead of ending it."""
+        unshare = self.namespaces("-p", "-f", "--mount-proc")
+        script = "import ctypes, time\nwhile time.process_time() < 0.3: pass\n%s"
+        fault, late = "ctypes.string_at(0)", "import threading\nthreading.Thread(target=ctypes.string_at, args=[0]).start()\ntime.sleep(9)"
+        for engine in ("perf", "ptrace") if perf_is_permitted()[0] else ("ptrace",):
+            for how in (fault, late):
+                done = self.run_sampler(*unshare, PYTHON, "-c", script % how, options=["--engine", engine])
+                self.assertEqual(done.returncode, -signal.SIGSEGV, (engine, how, done.stderr))
+                self.assertGreater(Profile(self.out).cpu(), 0.25e9, (engine, how))
+
     def test_clock_of_another_namespace(self):
         """The kernel's records have its own clock."""
         unshare = self.namespaces("-T", "--monotonic", "100000")
