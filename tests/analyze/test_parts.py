@@ -56,7 +56,7 @@ class PartsTest(tool.Case):
         return ends[0]
 
     def test_every_number_of_threads_gives_the_same(self):
-        for seed in range(3):
+        for seed in range(tool.rounds(3, 3)):
             path = self.file(f"parts{seed}.pbin", padded(pbin.write(self.profile(seed), batch=25)))
             for options in ([], ["-k", "thread,function,line"], ["--energy-model", "thread"], ["--max-gap", "0.001"],
                             ["--wall-time"], ["--start", "0.2"], ["--subtract-latency"], ["--mode", "add"], ["--others", "ignore"]):

@@ -347,7 +347,7 @@ class ShareTest(tool.Case):
 
     def test_window_of_too_many_threads(self):
         """A small file may hold samples of half a million threads: they are not all held until a window is complete."""
-        threads, count = 1 << 19, 48
+        threads, count = 1 << 19, tool.rounds(48, 4)
         constant = lambda value: struct.pack("<BQ", 0, value)
         watts = struct.unpack("<Q", struct.pack("<d", 5.0))[0]
         sample = pbin.block("SMPL", struct.pack("<II", 1, threads) + constant(MS) + constant(watts) + constant(threads) +

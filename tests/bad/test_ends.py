@@ -40,7 +40,7 @@ class Ends(Case):
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, result
 
     def test_closed_pipe_ends_a_long_dump(self):
-        argv = [tool.path("pbin-dump"), "--samples", self.pbin(1_000_000)]
+        argv = [tool.path("pbin-dump"), "--samples", self.pbin(tool.rounds(1_000_000, 5))]
 
         def first_line():
             with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as dump:

@@ -45,6 +45,11 @@ def places(begin, end, data=b""):
     return [at for at in every if not is_padding(data, at)]
 
 
+def plain_only(test):
+    """For a test that only compares times, along paths that other tests of its file take under sanitizers as well."""
+    return unittest.skipIf(is_asan(), "compares times, which the plain run judges")(test)
+
+
 def rounds(count, part):
     """How often to repeat what takes the same paths with other numbers. Under sanitizers, which look at the paths, where the
     plain run has judged all the numbers: one PART of COUNT."""

@@ -577,6 +577,7 @@ class PtraceTruth(Truth, Case):
             table = self.table("function")
         self.assertLess(abs(table["parse"] / sum(table.values()) - float(done.stdout)), 0.2, table) 
 
+    @tool.plain_only
     def test_threads_that_wait_for_a_cpu_do_not_run(self):
         """An ordinary user's sampler competes with the threads that it samples. It often hears late of one that was preempted,
         mostly at the end of a system call: if that counted, over half of the time would be in the kernel."""
@@ -607,6 +608,7 @@ class PtraceTruth(Truth, Case):
         chance = 2 * (0.3 * 0.7 / count) ** 0.5  # a slow machine takes few samples
         self.assertLess(table.get("_kernel", 0), (0.3 + chance) * sum(table.values()), (count, table))
 
+    @tool.plain_only
     def test_thread_that_loses_its_cpu_to_another_program(self):
         """Preempted by the sampler, the thread waits while another program runs, and stops for the sample long after it. If
         that took the place of its next sighting, the function that runs when it has a CPU again would be seen too little."""
@@ -1098,7 +1100,7 @@ class Attach:
         return {tid for _, tid, _, _, flags, _ in Profile(self.out).sightings() if flags & RAN and not flags & TOTAL}
 
     def test_process_runs_on(self):
-        program = self.begin("2", "3")
+        program = self.begin("1.2", "3")
         threads = {int(tid) for tid in os.listdir(f"/proc/{program.pid}/task")}
         done = self.attach(str(program.pid), "--duration", "0.8")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -1124,7 +1126,7 @@ class Attach:
         self.assertEqual(self.threads_seen(), {thread})
 
     def test_session(self):
-        shell = subprocess.Popen(["/bin/sh", "-c", f"{sample('burn')} 2 >&2 & {sample('burn')} 2 >&2; wait"],
+        shell = subprocess.Popen(["/bin/sh", "-c", f"{sample('burn')} 1.5 >&2 & {sample('burn')} 1.5 >&2; wait"],
                                  stderr=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(self.reap, shell)
 

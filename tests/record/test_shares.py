@@ -60,6 +60,7 @@ class Shares(unittest.TestCase):
     def test_one_thread(self):
         self.check(1)
 
+    @tool.plain_only
     def test_three_threads(self):
         self.check(3)
 
@@ -135,6 +136,7 @@ class Shares(unittest.TestCase):
             self.addCleanup(other.wait)
             self.addCleanup(other.kill)
 
+    @tool.plain_only
     def test_what_follows_a_wait_for_a_cpu(self):
         """The thread wakes up, and waits for a CPU. A period that begins with its burst would miss the first half: 35 %."""
         self.compete()
@@ -144,6 +146,7 @@ class Shares(unittest.TestCase):
         self.assertLess(error, 0.13)
         self.assertAlmostEqual(shown["opening"] / (shown["opening"] + shown["closing"]), true["opening"] / used, delta=error)
 
+    @tool.plain_only
     def test_sleep_while_others_compete(self):
         """A thread that stops late, because it waits for a CPU, is not seen there for all of the sleep that follows."""
         self.compete()
@@ -195,6 +198,7 @@ class Shares(unittest.TestCase):
         self.assertLess(sum(both), 1.5 * expected)
         self.assertAlmostEqual(both[0] / sum(both), 0.3, delta=0.02 + 4 * (0.3 * 0.7 / sum(both)) ** 0.5)
 
+    @tool.plain_only
     @tool.measured
     def test_many_threads_are_sampled_with_whole_cpus(self):
         """They inherit no samplers then; other programs do not count, and what the program does later has samplers again. On a
@@ -232,6 +236,7 @@ class Shares(unittest.TestCase):
         self.assertEqual(len(shown), 2, table["rows"])
         return shown, many, one
 
+    @tool.plain_only
     def test_very_short_threads_come_and_go(self):
         """With a period as short as the cost of a sample, the creating thread would be kept in clone for seconds."""
         work = [os.path.join(BUILD, "samples", "short_threads"), "10", "12000"]
