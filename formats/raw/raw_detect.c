@@ -80,8 +80,11 @@ static void take(struct search *search, const struct raw_fit *reading, enum raw_
             search->other = *reading;
     } else if (verdict == RAW_MALFORMED) {
         bool other = search->part.probe.odd;
-        uint64_t threads = reading->probe.threads, most = search->part.probe.threads;
-        bool better = odd != other ? other : threads > most || (threads == most && reading->ours);
+        /* as threads of another size, a few records of ours may seem to have more of them */
+        bool better = odd != other ? other
+                      : reading->ours != search->part.ours
+                          ? reading->ours
+                          : reading->probe.threads > search->part.probe.threads;
         if (search->parts++ == 0 || better)
             search->part = *reading;
     }

@@ -41,6 +41,14 @@ class Salvage(tool.Case):
             self.assertAlmostEqual(facts["power_W"], 2.0, 2, dialect)
             self.assertAlmostEqual(facts["latency_s"], 0.05, 2, dialect)
 
+    def test_ours_is_recognized_by_its_paths(self):
+        """With threads of 12 bytes, these records are followed by some that seem to have 30,000 threads."""
+        samples = [raw.Sample(0.0, [raw.Thread(30_000, 0x10000, i)]) for i in range(20_000)]
+        whole = raw.write(raw.Run(samples, [raw.Map(0x10000, 0x1000, "/bin/gone")], 1000, 0, raw.CUSTOM), "sampler")
+        for size in range(len(whole) // 2, len(whole), len(whole) // 9):
+            ended = self.succeeds(["prof2pbin", "--salvage"], stdin=whole[:size])
+            self.assertEqual(len(pbin.read(ended.out).samples), (size - 32 - 272) // 32, ended.err)
+
     def test_cut_pbin_keeps_its_power(self):
         for dialect in ("sampler", "sampler-walltime"):
             whole = self.succeeds(["prof2pbin", "-q", "--dialect", dialect],

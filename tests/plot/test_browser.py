@@ -187,9 +187,9 @@ class Page(tool.Case):
             self.assertAlmostEqual(row["values"][0], energy[row["name"]], delta=1e-8 * energy[row["name"]] + 1e-15)
 
     def test_other_kinds_say_so(self):
-        ended = self.fails(["pbin-plot", "scatter", test_plot.RUNS[0], "--format=html"])
+        ended = self.fails(["pbin-plot", "scatter", test_plot.RUNS[0], "--format=html"], status=2)
         self.assertIn("bars, compare, timeline, heatmap, flame and hist", ended.err)
-        ended = self.fails(["pbin-plot", "bars", test_plot.RUNS[0], "-o", os.path.join(self.folder, "x.html"), "--script"])
+        ended = self.fails(["pbin-plot", "bars", test_plot.RUNS[0], "-o", os.path.join(self.folder, "x.html"), "--script"], status=2)
         self.assertIn("--script has nothing to write", ended.err)
         self.assertEqual(os.listdir(self.folder), [])
 

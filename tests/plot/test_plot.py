@@ -896,7 +896,7 @@ class Comparison(Plot):
         self.plot("compare", self.a[0], self.b[0], self.b[1], "-o", "f.svg", "--script", inputs=[])
         with open(os.path.join(self.folder, "f.svg.csv"), "rb") as f:
             self.assertEqual(f.read(), self.succeeds(["pbin-compare", "--format=csv", "--metric=energy", self.a[0], *self.b[:2]]).out)
-        self.assertEqual(tool.run(["pbin-plot", "compare", *[self.a[0]] * 70]).status, 1)
+        self.assertEqual(tool.run(["pbin-plot", "compare", *[self.a[0]] * 70]).status, 2)
         for format in ("txt", "html"):
             out = self.plot("compare", self.a[0], self.b[0], self.b[1], f"--format={format}", inputs=[]).decode()
             self.assertIn("[b0]", out)
