@@ -102,11 +102,19 @@ struct engine_result {
     uint64_t blind;   /* number of failures to read the CPU time or PC of a thread */
     uint64_t latency; /* time spent taking samples [ns]; and per sample: */
     uint64_t latency_min, latency_p99;
-    uint64_t switches;  /* between threads of the program */
-    uint64_t switching; /* estimate of the CPU time that sampling adds to them [ns] */
-    uint64_t births;    /* threads that the program has created ... */
-    uint64_t birth;     /* ... and an estimate of the same for all of them [ns] */
+    /* What else costs the program CPU time, estimated [ns]. */
+    uint64_t interrupting; /* the interrupts of samples */
+    uint64_t switches;     /* between threads of the program ... */
+    uint64_t switching;    /* ... and what sampling adds to them */
+    uint64_t births;       /* threads that the program has created ... */
+    uint64_t birth;        /* ... and the same for all of them */
 };
+
+/* The time that sampling took, of this process and of the program [ns]. */
+static inline uint64_t engine_cost(const struct engine_result *result)
+{
+    return result->latency + result->interrupting + result->switching + result->birth;
+}
 
 #define ENGINE_TICK (SECOND / 100) /* [ns] between two ticks, at most */
 /* CPU time is divided where power was read, if readings are so many mean intervals apart; shorter times would make those of

@@ -208,7 +208,8 @@ bool process_is_init(pid_t pid, int signal)
     if (ids == NULL)
         return false;
     ids += strlen("\nNSpid:");
-    size_t length = strcspn(ids, "\n"), inner = length; /* the last number is that in its own namespace */
+    size_t length = strcspn(ids, "\n"),
+           inner = length; /* the last number is that in its own namespace */
     while (inner > 0 && ids[inner - 1] != '\t')
         inner--;
     return length - inner == 1 && ids[inner] == '1' &&

@@ -400,7 +400,7 @@ static int write_profile(struct recorder *r, const struct engine_result *result,
 {
     struct profile profile = {.kind = power_kind(r->power),
                               .wall = result->wall,
-                              .latency = result->latency + result->switching + result->birth,
+                              .latency = engine_cost(result),
                               .samples = spool_samples(r->spool),
                               .nominal = r->engine->nominal,
                               .facts = r->facts.list,
@@ -421,8 +421,7 @@ static int write_profile(struct recorder *r, const struct engine_result *result,
 static int write_histogram(struct recorder *r, const struct engine_result *result)
 {
     struct histogram_target target = {.wall = result->wall,
-                                      .latency =
-                                          result->latency + result->switching + result->birth,
+                                      .latency = engine_cost(result),
                                       .tick = clock_tick(),
                                       .faults = result->faults};
     struct vmmap *maps = images_vmmaps(r->images, &target.map_count);

@@ -29,7 +29,8 @@ static void print_samples(const struct options *o, const struct engine_result *r
         fprintf(stderr, "%s: ", o->out);
     fprintf(stderr, "%" PRIu64 " samples in %.3f s, %.1f of %g Hz, %.1f us a sample, pmu %s\n",
             r->samples, seconds, r->reached, o->engine.frequency,
-            samples > 0 ? (double)r->latency / 1000 / samples : 0, o->pmu_specs);
+            samples > 0 ? (double)(r->latency + r->interrupting) / 1000 / samples : 0,
+            o->pmu_specs);
     bool known = seconds_of(r->user + r->system) * o->engine.frequency >= countable;
     if (r->gave_way && known && r->reached < much_less * o->engine.frequency)
         fprintf(stderr, "sampler: the rate was reduced: sampling may cost %g %% (--max-overhead)\n",
@@ -110,6 +111,9 @@ static void print_details(const struct options *o, const struct engine *engine,
             r->samples, r->missed, r->lost, r->blind);
     fprintf(stderr, "  latency         min %.3g us, mean %.3g us, p99 %.3g us a sample\n",
             (double)r->latency_min / 1000, mean / 1000, (double)r->latency_p99 / 1000);
+    if (r->interrupting > 0)
+        fprintf(stderr, "  interrupts      %.3g s of the command's CPU time\n",
+                seconds_of(r->interrupting));
     if (r->switches > 0)
         fprintf(stderr, "  switches        about %.3g us each, %" PRIu64 " of them\n",
                 (double)r->switching / 1000 / (double)r->switches, r->switches);

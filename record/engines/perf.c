@@ -294,14 +294,15 @@ static uint64_t own_cpu(void)
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* Adjusts the mean interval to reach the requested rate, and lowers the rate when this process uses more than its share
- * of CPU time. Without samples in the kernel a low rate is not evidence: time in the kernel is not sampled. */
+/* Adjusts the mean interval to reach the requested rate, and lowers the rate when this process and the interrupts use more
+ * than their share of CPU time. Without samples in the kernel a low rate is not evidence: time in the kernel is not sampled. */
 static void adapt(struct engine_run *run, uint64_t now)
 {
     uint64_t own = own_cpu(), cpu = perf_program_cpu(run), sightings = run->sightings;
     double used = (double)(cpu - run->cpu_before),
            taken = (double)(sightings - run->sightings_before);
-    double cost = (double)(own - run->own_before), asked = (double)SECOND / run->options->frequency;
+    double cost = (double)(own - run->own_before) + taken * run->interrupt;
+    double asked = (double)SECOND / run->options->frequency;
     double allowed = run->options->max_overhead * used + 0.02 * (double)(now - run->checked);
     double mean = run->sets.mean;
     /* lower rates save little where threads cost more than samples */
@@ -572,6 +573,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     if (run->options->duration > 0)
         run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
     run->worked = run->start;
+    run->interrupt = perf_interrupt_cost(&run->setup);
     perf_switch_start(run);
     perf_wide_start(run);
     tick(run);
@@ -589,6 +591,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     perf_finish_all(run);
     result->reached = cpu > 0 ? (double)run->sightings * (double)SECOND / (double)cpu : 0;
     latency_result(&run->latency, result);
+    result->interrupting = (uint64_t)((double)run->sightings * run->interrupt);
     uint64_t switches = run->attached ? 0 : reap(run);
     perf_wide_result(run, result);
     perf_switch_result(&run->switches, run->options->follow ? switches : 0, result);

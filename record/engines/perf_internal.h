@@ -82,6 +82,7 @@ struct engine_run {
         next_tick; /* when the rings were last read, when power is to be read [CLOCK_MONOTONIC] */
     uint64_t own_before, cpu_before, sightings_before, births_before; /* totals at that time */
     uint64_t sightings;                                               /* so far */
+    double interrupt;    /* what the interrupt of a sample costs the program [ns] */
     int stop_signal;     /* the terminal stopped the job ... */
     uint64_t stop_until; /* ... which holds until then */
     struct latency latency;
@@ -109,6 +110,9 @@ uint64_t perf_read_all(struct engine_run *run);
 void perf_finish_all(struct engine_run *run);
 /* CPU time of all threads since the start of the run, by the counters [ns]. */
 uint64_t perf_program_cpu(const struct engine_run *run);
+
+/* What the interrupt of a sample costs the program, measured here for about 1 ms [ns]; 0: not known. */
+double perf_interrupt_cost(const struct perf_setup *setup);
 
 void perf_wide_start(struct engine_run *run);
 void perf_wide_free(struct engine_run *run);

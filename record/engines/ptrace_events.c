@@ -282,7 +282,8 @@ static void abandon(struct engine_run *run, struct tracee *tracee)
     ptrace(PTRACE_DETACH, tracee->tid, 0, tracee->signal);
     let_go(run, tracee);
     if (is_last) {
-        run->hooks->process_end(run->hooks->context, (uint32_t)process->pid, ptrace_time(run), NULL);
+        run->hooks->process_end(run->hooks->context, (uint32_t)process->pid, ptrace_time(run),
+                                NULL);
         tracees_remove_process(&run->tracees, process);
     }
     run->ended |= run->tracees.count == 0;

@@ -57,6 +57,18 @@ class Summary(Case):
                 (self.assertIn if limit == "1" else self.assertNotIn)(text, done.stderr)
         self.assertGreater(rates[1], 2 * rates[0])
 
+    def test_interrupts_cost(self):
+        """They count for the limit; the sampler's own CPU time alone would be within it on a fast machine."""
+        argv = [SAMPLER, "-d", "-f", "20000", "--engine", "perf", "--max-overhead", "0.5", "--", BURN, "1.5"]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT, check=False)
+        if "perf_event_paranoid" in done.stderr:
+            self.skipTest(done.stderr.strip())
+        rate = float(re.search(r"requested, (\S+) Hz", done.stderr)[1])
+        cost = float(re.search(r"  interrupts +(\S+) s of the command's CPU time\n", done.stderr)[1])
+        self.assertTrue(0.2e-6 < cost / (1.5 * rate) < 200e-6, done.stderr)
+        self.assertLess(rate, 16000)
+        self.assertIn("sampler: the rate was reduced: sampling may cost 0.5 % (--max-overhead)\n", done.stderr)
+
     def test_energy_without_a_profile(self):
         with open(os.path.join(self.folder, "w"), "w") as file:
             file.write("4\n")
