@@ -453,6 +453,14 @@ static void work(struct engine_run *run)
     latency_add(&run->latency, clock_now() - begin, run->sightings - before);
 }
 
+/* As ppoll, until WAKE [CLOCK_MONOTONIC]. */
+static int wait_for(struct pollfd *polls, size_t count, uint64_t wake)
+{
+    uint64_t now = clock_now();
+    struct timespec timeout = clock_timespec(wake > now ? wake - now : 0);
+    return ppoll(polls, count, &timeout, NULL);
+}
+
 /* Returns whether there is work, and not only a power source to read. Rings whose threads have all ended stay readable for
  * poll: stop polling them. */
 static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_t count)
@@ -467,10 +475,6 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
         until = run->expires;
     if (run->switches.turn < until)
         until = run->switches.turn;
-    if (!run->sets.batch && now < run->worked + soon / 2) {
-        until = run->worked + soon / 2;
-        count = 1;
-    }
     if (run->crowded) { /* their records would wake this process up all the time */
         until = run->worked + crowd_pause;
         count = 1;
@@ -480,8 +484,11 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
         count = 1;
     }
     uint64_t wake = run->next_tick < until ? run->next_tick : until;
-    struct timespec timeout = clock_timespec(wake > now ? wake - now : 0);
-    if (ppoll(polls, count, &timeout, NULL) <= 0)
+    uint64_t calm = run->worked + soon / 2 < wake ? run->worked + soon / 2 : wake;
+    /* news that come together are read together */
+    if (!run->sets.batch && count > 1 && now < calm && wait_for(polls, 1, calm) > 0)
+        return true;
+    if (wait_for(polls, count, wake) <= 0)
         return wake == until;
     for (size_t i = 1; i < count; i++)
         if (polls[i].revents & (POLLHUP | POLLERR))

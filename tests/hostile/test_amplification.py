@@ -29,7 +29,7 @@ class Case(tool.Case):
         """ARGV ends by itself, with little memory and output, and one error line at most. Returns the result of tool.run."""
         sink = os.path.join(self.folder, "sink")
         with open(sink, "wb") as out:
-            ended = tool.run(argv, timeout=3 * seconds if tool.is_asan() else seconds, peak=True, stdout=out, **more)
+            ended = tool.run(argv, timeout=12 * seconds if tool.is_asan() else seconds, peak=True, stdout=out, **more)
         where = f"{argv[:2]}: status {ended.status}, {ended.peak >> 20} MB, {ended.seconds:.1f} s, {ended.err[:300]!r}"
         self.assertIn(ended.status, statuses, where)
         self.assertLess(os.path.getsize(sink), output, where)
@@ -98,12 +98,13 @@ class Pbin(Case):
         w.finish()
         return [b"".join(head), *[block] * blocks, w.parts[-1]]
 
+    @unittest.skipIf(tool.is_asan(), "computes for 20 s along paths that test_a_constant_profile_is_good takes, too")
     def test_columns_of_width_0(self):
         head, *blocks, tail = self.zero_width(20_000, 65536, 1)
         data = bz2.compress(head) + 20 * bz2.compress(b"".join(blocks[:1000])) + bz2.compress(tail)
         self.assertLess(len(data), 8000)
         tools = ["pbin-aggregate"], ["pbin-dump"], ["pbin-plot", "timeline", "-o", self.folder + "/t.txt"]
-        for argv in tool.some(tools, 3):  # one reader reads for all
+        for argv in tools:
             with self.subTest(argv):
                 ended = self.small([*argv, self.file("p.pbin", data)], (1,))
                 self.assertIn("decompress it", ended.err)
