@@ -424,8 +424,10 @@ static void tick(struct engine_run *run)
     if (run->next_tick < soonest)
         run->next_tick = soonest;
     uint64_t settled = perf_time(run, now - settling);
-    if (read == 0)
+    if (read == 0) {
+        perf_window_look(run);
         return;
+    }
     read = read < settled ? read : settled;
     perf_take(run);
     perf_deliver(run, run->start + read);

@@ -217,6 +217,29 @@ static size_t entries_until(const struct perf_window *w, uint64_t time, size_t *
     return count;
 }
 
+void perf_window_look(struct engine_run *run)
+{
+    if (!ends_with_readings(run))
+        return;
+    run->window.looked = clock_now();
+    run->window.looked_cpu = perf_program_cpu(run);
+}
+
+/* The CPU time since the window began that was used up to CLOCK, of what has been used up to NOW. Power was found to have a new
+ * value some time after it had; the program may have begun or ceased to run in between. */
+static uint64_t used_until(struct engine_run *run, uint64_t clock, uint64_t now)
+{
+    const struct perf_window *w = &run->window;
+    uint64_t begin = begin_of(run), used = used_so_far(run, now), before = 0;
+    if (w->looked > begin && w->looked <= clock) {
+        begin = w->looked;
+        before = w->looked_cpu > w->cpu ? w->looked_cpu - w->cpu : 0;
+        before = before < used ? before : used;
+    }
+    return before +
+           (uint64_t)((double)(used - before) * (double)(clock - begin) / (double)(now - begin));
+}
+
 void perf_window_read(struct engine_run *run, uint64_t read)
 {
     struct perf_window *w = &run->window;
@@ -227,8 +250,7 @@ void perf_window_read(struct engine_run *run, uint64_t read)
         (double)(clock - begin) < ENGINE_FEW * run->sets.mean || clock - begin < w->length)
         return;
     size_t sightings, count = entries_until(w, read, &sightings);
-    double part = (double)(clock - begin) / (double)(now - begin);
-    uint64_t used = (uint64_t)((double)used_so_far(run, now) * part);
+    uint64_t used = used_until(run, clock, now);
     if (sightings == 0) { /* what was used belongs to the next sighting */
         if ((double)used < (double)(read - run->last) / 2)
             emit(run, read, 0);

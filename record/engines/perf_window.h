@@ -50,6 +50,7 @@ struct perf_window {
     uint64_t cost;       /* of ending it [ns], smoothed */
     uint64_t read,
         every; /* time of the last reading of power, and from the one before to it [ns of the run] */
+    uint64_t looked, looked_cpu; /* as CLOCK and CPU, when power was last looked at */
 };
 
 void perf_window_free(struct perf_window *window);
@@ -61,6 +62,8 @@ void perf_window_alone(struct engine_run *run);
 void perf_window_exec(struct perf_window *window, uint32_t pid, uint64_t time);
 /* Ends the window at time UNTIL of the run if it is long enough, or in any case if AT_ONCE. */
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once);
+/* Power was looked at, and had no new value: notes the CPU time so far, if windows end with readings. */
+void perf_window_look(struct engine_run *run);
 /* Power has a new value since time READ of the run: ends the window at READ, if it is long enough to divide CPU time
  * among sightings. Then samples before and after READ have CPU time used before and after it. */
 void perf_window_read(struct engine_run *run, uint64_t read);
