@@ -59,9 +59,9 @@ struct engine_hooks {
     void *context;
     /* A good moment to read the power sources that are due: at the start, with each sample of ptrace or each look into
      * the rings of perf, and after ENGINE_TICK at the latest. Returns the time at which the next source is due, which
-     * perf waits for, but hardly more often than it takes samples; UINT64_MAX: none will be. *READ becomes the
-     * time of the newest value, if there is a new one. */
-    uint64_t (*tick)(void *context, uint64_t now, uint64_t *read);
+     * perf waits for, but hardly more often than it takes samples unless it is EXACT: a counter is expected to be updated then;
+     * UINT64_MAX: none will be. *READ becomes the time of the newest value, if there is a new one. */
+    uint64_t (*tick)(void *context, uint64_t now, uint64_t *read, bool *exact);
     /* Returns 0, or -1 to get no more samples; the program then continues without them. */
     int (*sample)(void *context, const struct engine_sample *sample);
     /* An address space begins, at the start of the program, by a fork or by an exec. Path NULL:

@@ -18,7 +18,7 @@ static const uint64_t shortest = MS;          /* between two readings */
 static const uint64_t longest_stale = 4 * MS; /* and while a counter does not move */
 static const uint64_t measuring = 100 * MS;   /* how long to search for a period */
 static const uint64_t long_gap = 2 * SECOND;  /* without a value: causes a warning */
-enum { STEPS = 16 };                          /* in a period: how well an update is located */
+enum { STEPS = 16, FINE_STEPS = 64 }; /* in a period: how well an update is located, and expected */
 enum { COST_SHARE = 20, CHANGES = 24, LATE_AT_ONCE = 65536, PROBE_NS = 100000, DOUBTFUL = 10 };
 
 /* The state of a channel. */
@@ -62,7 +62,8 @@ struct meter {
     unsigned search;         /* updates to locate by small steps before waiting for one */
     unsigned unmoved;        /* readings in turn that found no counter moved */
     uint64_t due;            /* CLOCK_MONOTONIC [ns] */
-    uint64_t early;          /* an update is expected: a tick so long before that [ns] reads, too */
+    bool expects;            /* an update, within some steps ... */
+    uint64_t early;          /* ... and a tick so long before that [ns] reads, too */
     uint64_t cost;           /* of reading all channels once [ns], smoothed */
     uint64_t suspended;      /* of the machine, when it was last read [ns] */
 };
@@ -81,6 +82,7 @@ struct power {
     bool failed, closing;        /* closing: the last readings are taken */
     uint64_t start;              /* CLOCK_MONOTONIC [ns] of time 0 */
     uint64_t next, soonest; /* CLOCK_MONOTONIC [ns]: when the next source is due; may be read */
+    bool exact;             /* that one is expected to be updated then */
     uint64_t end, busy_start, busy_end, reading, slept;
     double baseline_w;
     struct raw_reading *readings;
@@ -404,14 +406,31 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     return 0;
 }
 
-/* The interval to the next reading of counters whose updates are far enough apart to wait for each: small steps,
- * beginning at once or, if they may WAIT, shortly before an update is expected. 0: updates are too frequent, or one is long overdue. */
-static uint64_t wait_for_update(const struct meter *meter, bool wait)
+/* When the counter of METER with the shortest period should be updated next; 0: it has not been. */
+static uint64_t next_update(const struct meter *meter)
 {
-    uint64_t step = meter->base / STEPS;
+    uint64_t next = 0;
+    for (size_t i = 0; i < meter->channels.count; i++) {
+        const struct track *t = &meter->tracks[i];
+        if (t->has && !t->first && t->channel->period == meter->base && next == 0)
+            next = t->clock + meter->base;
+    }
+    return next;
+}
+
+/* The interval from NOW to the next reading of counters whose updates are far enough apart to wait for each. If they may WAIT, the
+ * first is some steps before an update is expected, and then there is one just before and one just after that: what the program
+ * does in between is not known at the update. Else, and after that, small steps. 0: updates are too frequent, or one is long overdue. */
+static uint64_t wait_for_update(const struct meter *meter, bool wait, uint64_t now)
+{
+    uint64_t step = meter->base / STEPS, fine = meter->base / FINE_STEPS, next = next_update(meter);
+    const uint64_t looks[] = {next - 2 * step, next - fine, next + fine};
     if (step < shortest / 2 || step < meter->cost * COST_SHARE || meter->unmoved > 2 * STEPS)
         return 0;
-    return wait ? meter->base - 2 * step : step;
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0] && next > 0 && meter->search == 0; i++)
+        if (looks[i] > now + fine / 2)
+            return looks[i] - now;
+    return wait && next == 0 ? meter->base - 2 * step : step;
 }
 
 /* The first look after an update that finds the next one was too late, which may be due to a period that was measured
@@ -425,20 +444,22 @@ static void count_unmoved(struct meter *meter, bool moved)
     meter->unmoved = moved ? 0 : meter->unmoved + 1;
 }
 
-/* Sets when to read METER again. */
-static void pace(struct meter *meter, bool moved)
+/* Sets when to read METER again, after NOW. */
+static void pace(struct meter *meter, bool moved, uint64_t now)
 {
     /* a little more often than updates come: now and then one is seen just before and just after it */
     uint64_t base = meter->base - (meter->paced ? meter->base / STEPS : 0);
     base = base > meter->cost * COST_SHARE ? base : meter->cost * COST_SHARE;
     uint64_t most = base > longest_stale ? base : longest_stale, update;
     count_unmoved(meter, moved);
+    meter->expects = false;
     if (!meter->counts) {
         meter->phase = clock_phase(meter->phase);
         meter->interval = (uint64_t)((0.5 + meter->phase) * (double)base);
-    } else if ((update = wait_for_update(meter, moved && meter->search == 0)) > 0)
+    } else if ((update = wait_for_update(meter, moved && meter->search == 0, now)) > 0) {
         meter->interval = update;
-    else if (meter->interval < base || (meter->paced && meter->unmoved < 3))
+        meter->expects = true;
+    } else if (meter->interval < base || (meter->paced && meter->unmoved < 3))
         meter->interval = base;
     else if (moved)
         meter->interval = meter->interval * 9 / 10 > base ? meter->interval * 9 / 10 : base;
@@ -474,9 +495,8 @@ static int read_meter(struct power *p, struct meter *meter)
     meter->cost =
         cost > meter->cost ? meter->cost + (cost - meter->cost) / 16 : (meter->cost + cost) / 2;
     p->reading += cost;
-    pace(meter, moved);
-    bool expected = meter->counts && !moved && wait_for_update(meter, false) > 0;
-    meter->early = expected ? meter->interval : 0;
+    pace(meter, moved, begin);
+    meter->early = meter->expects && !moved ? meter->interval : 0;
     meter->due = begin + meter->interval;
     return 0;
 }
@@ -539,16 +559,19 @@ int power_tick(struct power *p, uint64_t now)
         struct meter *meter = &p->meters[m];
         if ((first || meter->due - meter->early <= clock) && read_meter(p, meter) != 0)
             return -1;
-        if (meter->due < p->next)
+        if (meter->due < p->next) {
             p->next = meter->due;
+            p->exact = meter->expects;
+        }
         if (meter->due - meter->early < p->soonest)
             p->soonest = meter->due - meter->early;
     }
     return 0;
 }
 
-uint64_t power_due(const struct power *p)
+uint64_t power_due(const struct power *p, bool *exact)
 {
+    *exact = p->exact;
     if (p->failed || p->next == UINT64_MAX)
         return UINT64_MAX;
     return p->next > p->start ? p->next - p->start : 0;

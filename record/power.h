@@ -71,8 +71,9 @@ int power_begin(struct power *power);
  * counted between power_begin and the start is excluded in proportion to the time. Returns 0, or -1 with the ERR of
  * power_open filled if a source has failed; then there are no more readings. */
 int power_tick(struct power *power, uint64_t now);
-/* When the next source is due [ns since the start of the run]; UINT64_MAX: none will be. */
-uint64_t power_due(const struct power *power);
+/* When the next source is due [ns since the start of the run]; UINT64_MAX: none will be. *EXACT: because it is expected to be
+ * updated then. */
+uint64_t power_due(const struct power *power, bool *exact);
 
 /* Call it when the run has ended at NOW: reads all sources once more, and fetches late values. Returns 1 if there may
  * be more after power_take, 0, or -1 like power_tick. */

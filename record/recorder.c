@@ -123,7 +123,7 @@ static int flush(struct recorder *r, uint64_t now, bool all)
                      "%s: sampling ended %.3f s after the start", shortage, (double)now * 1e-9);
 }
 
-static uint64_t on_tick(void *context, uint64_t now, uint64_t *read)
+static uint64_t on_tick(void *context, uint64_t now, uint64_t *read, bool *exact)
 {
     struct recorder *r = context;
     if (r->started == 0) {
@@ -139,7 +139,7 @@ static uint64_t on_tick(void *context, uint64_t now, uint64_t *read)
     *read = newest > 0 ? newest : *read;
     if (flush_is_due(r, now))
         flush(r, now, false);
-    return power_due(r->power);
+    return power_due(r->power, exact);
 }
 
 static uint32_t on_image(void *context, const struct raw_image *image)

@@ -413,15 +413,16 @@ static const uint64_t longest_unread = SECOND / 500; /* a low rate of samples do
 /* Power is read when it is due, not when samples come: these come only while the program computes. */
 static void tick(struct engine_run *run)
 {
+    bool exact = false;
     uint64_t read = 0, now = clock_now(),
-             due = run->hooks->tick(run->hooks->context, perf_time(run, now), &read);
+             due = run->hooks->tick(run->hooks->context, perf_time(run, now), &read, &exact);
     run->phase = clock_phase(run->phase);
     uint64_t soonest =
         now + (uint64_t)((0.5 + run->phase) * fmin(run->sets.mean, (double)longest_unread));
     run->next_tick = now + ENGINE_TICK;
     if (due < UINT64_MAX && run->start + due < run->next_tick)
         run->next_tick = run->start + due;
-    if (run->next_tick < soonest)
+    if (run->next_tick < soonest && !exact)
         run->next_tick = soonest;
     uint64_t settled = perf_time(run, now - settling);
     if (read == 0) {

@@ -23,13 +23,14 @@ uint64_t ptrace_time(const struct engine_run *run)
 
 void ptrace_tick(struct engine_run *run)
 {
-    uint64_t read = 0, due = run->hooks->tick(run->hooks->context, ptrace_time(run), &read);
+    bool exact = false;
+    uint64_t read = 0, due = run->hooks->tick(run->hooks->context, ptrace_time(run), &read, &exact);
     uint64_t now = clock_now(), soonest = now + (uint64_t)(run->pace.mean / 2);
     run->next_tick = due < UINT64_MAX ? now + ENGINE_TICK : UINT64_MAX;
     if (read > 0)
         ptrace_mark(run, read);
     if (due < UINT64_MAX && ptrace_divides(run) && run->start + due < run->next_tick)
-        run->next_tick = run->start + due < soonest ? soonest : run->start + due;
+        run->next_tick = run->start + due < soonest && !exact ? soonest : run->start + due;
 }
 
 /* A tick between two samples. */

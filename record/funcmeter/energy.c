@@ -66,7 +66,7 @@ static void take_readings(struct energy *e)
 /* Waits until the sources are due, or the end. Returns whether it is the end. */
 static bool wait_until_due(const struct energy *e)
 {
-    uint64_t due = power_due(e->power), now = clock_now() - e->start;
+    uint64_t due = power_due(e->power, &(bool){false}), now = clock_now() - e->start;
     struct pollfd stop = {.fd = e->stop, .events = POLLIN};
     const struct timespec pause = clock_timespec(due > now ? due - now : 0);
     return ppoll(&stop, 1, due == UINT64_MAX ? NULL : &pause, NULL) > 0;
