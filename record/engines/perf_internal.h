@@ -38,6 +38,7 @@ struct perf_wide {
     struct perf_wide_cpu {
         int fd;         /* -1: none */
         uint64_t until; /* when its period is drawn again [CLOCK_MONOTONIC] */
+        double period;  /* [ns] */
     } * cpus;           /* by number in the setup, NULL: not opened so far */
     bool on, refused;
     uint64_t since, until;         /* samples between are of whole CPUs [CLOCK_MONOTONIC] */

@@ -197,9 +197,9 @@ static struct perf_thread *find_thread(struct engine_run *run, uint32_t pid, uin
     return perf_thread_add(&run->threads, pid, tid, "");
 }
 
-/* The thread of a sample that counts, or NULL. */
+/* The thread of a sample that counts, or NULL. *SPAN: the CPU time that it stands for [ns]. */
 static struct perf_thread *find_sampled(struct engine_run *run, const struct perf_record *record,
-                                        const struct sample_body *body)
+                                        const struct sample_body *body, double *span)
 {
     struct perf_thread *thread;
     if (record->time < run->start || !is_wanted(run, body->pid)) /* seen while attaching */
@@ -209,14 +209,15 @@ static struct perf_thread *find_sampled(struct engine_run *run, const struct per
         if (thread == NULL || thread->ended) /* of another program */
             return NULL;
         thread->last = record->time;
+        *span = run->wide.cpus[record->ring].period;
         return thread;
     }
     thread = find_thread(run, body->pid, body->tid, perf_time(run, record->time));
     if (thread == NULL)
         return NULL;
-    bool counts = record->known ? record->counts
-                                : perf_set_sampled(&run->sets, thread, record->ring, record->time);
-    return counts ? thread : NULL;
+    *span = record->known ? record->span
+                          : perf_set_sampled(&run->sets, thread, record->ring, record->time);
+    return *span > 0 ? thread : NULL;
 }
 
 static void on_sample(struct engine_run *run, const struct perf_record *record,
@@ -224,7 +225,8 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
 {
     const struct sample_body *body = (const struct sample_body *)(header + 1);
     uint64_t time = perf_time(run, record->time);
-    struct perf_thread *thread = find_sampled(run, record, body);
+    double span;
+    struct perf_thread *thread = find_sampled(run, record, body, &span);
     if (thread == NULL)
         return;
     bool in_kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
@@ -239,6 +241,7 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
                                               .thread = thread,
                                               .pc = body->ip,
                                               .caller = caller,
+                                              .span = span,
                                               .flags = RAW_RAN | (caller != 0 ? RAW_CALLER : 0)});
 }
 
@@ -448,7 +451,7 @@ static void look(void *context, struct perf_record *record, const struct perf_ev
     if (run->delivered < thread->known) /* an earlier one may have been read before it was known */
         return;
     record->known = true;
-    record->counts = perf_set_sampled(&run->sets, thread, record->ring, record->time);
+    record->span = perf_set_sampled(&run->sets, thread, record->ring, record->time);
 }
 
 void perf_take(struct engine_run *run)

@@ -20,8 +20,9 @@ struct perf_record {
     uint64_t order; /* of arrival */
     size_t at;      /* offset in the bytes read */
     uint32_t ring;
-    bool known, counts; /* for the reader: LOOK has decided; the sample counts */
-    uint64_t cpu;       /* for the reader: of a thread that called exec [ns] */
+    bool known;   /* for the reader: LOOK has decided; ... */
+    double span;  /* ... as from perf_set_sampled */
+    uint64_t cpu; /* for the reader: of a thread that called exec [ns] */
 };
 
 struct perf_rings;

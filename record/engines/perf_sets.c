@@ -116,7 +116,8 @@ static void set_period(struct perf_sets *sets, struct perf_sampler *sampler, dou
     sampler->born = sampler->birth;
     sampler->birth = birth;
     sampler->seed = false;
-    sampler->since = sampler->used = 0;
+    sampler->since = sampler->used = sampler->gone = 0;
+    sampler->whole = false;
     sampler->length = (uint64_t)batch_length(sets);
 }
 
@@ -455,18 +456,24 @@ static double draw_due(struct perf_sets *sets, const struct perf_sampler *sample
     return draw(sets) * (sampler->seed ? dense : 1);
 }
 
-/* A sample of SAMPLER: does it count? Each stands for one period of CPU time. */
-static bool is_due(struct perf_sets *sets, struct perf_sampler *sampler)
+/* A sample of SAMPLER: does it count? Each stands for one period of CPU time. Returns as perf_set_sampled. */
+static double count_due(struct perf_sets *sets, struct perf_sampler *sampler)
 {
     sampler->since += sampler->period.length;
     sampler->used += sampler->period.length;
+    sampler->gone += sampler->period.length;
     if (sampler->since < sampler->due)
-        return false;
+        return 0;
+    double span = sampler->period.interval > 0 ? (double)sampler->period.interval : sets->mean;
+    if (sampler->whole)
+        span = (double)sampler->gone;
+    sampler->whole = true;
+    sampler->gone = 0;
     sampler->since -= sampler->due;
     sampler->due = (uint64_t)draw_due(sets, sampler);
     if (sampler->since > sampler->due) /* one sample cannot count twice */
         sampler->since = sampler->due;
-    return true;
+    return span;
 }
 
 /* Does the event of SAMPLER count now? */
@@ -522,17 +529,17 @@ static void begin_batch(struct perf_sets *sets, struct perf_sampler *sampler, ui
     }
 }
 
-static bool sampled(struct perf_sets *sets, struct perf_thread *thread,
-                    struct perf_sampler *sampler, size_t cpu, uint64_t time)
+static double sampled(struct perf_sets *sets, struct perf_thread *thread,
+                      struct perf_sampler *sampler, size_t cpu, uint64_t time)
 {
     if (sets->batch && !sampler->birth) {
+        double period = (double)sampler->period.length;
         renew(sets, thread, sampler, cpu, time);
-        return true;
+        return period;
     }
-    if (!is_due(sets, sampler))
-        return false;
-    if (sampler->seed && (double)sampler->used < seed_life * sets->mean)
-        return true;
+    double span = count_due(sets, sampler);
+    if (span <= 0 || (sampler->seed && (double)sampler->used < seed_life * sets->mean))
+        return span;
     thread->former = sampler->period.length;
     thread->interval = sampler->period.interval;
     thread->since = 0;
@@ -541,7 +548,8 @@ static bool sampled(struct perf_sets *sets, struct perf_thread *thread,
         begin_batch(sets, sampler, time);
     else
         arm(sets, sampler, rest_of(draw(sets), time, sampler->period.length), 0, false);
-    return true;
+    sampler->whole = !sets->batch;
+    return span;
 }
 
 /* The period of the samples that THREAD inherited on CPU. It may have been replaced several times since. */
@@ -555,15 +563,15 @@ static const struct perf_period *inherited(const struct perf_thread *thread, siz
     return period;
 }
 
-/* A sample before the samplers of THREAD were armed: does it count? */
-static bool is_overdue(struct perf_sets *sets, struct perf_thread *thread)
+/* A sample before the samplers of THREAD were armed: does it count? Returns as perf_set_sampled. */
+static double count_overdue(struct perf_sets *sets, struct perf_thread *thread)
 {
     thread->since += thread->former;
     if (thread->last != 0 && thread->since < thread->due)
-        return false;
+        return 0;
     thread->since = 0;
     thread->due = (uint64_t)next_interval(sets, thread->interval);
-    return true;
+    return thread->interval > 0 ? (double)thread->interval : sets->mean;
 }
 
 /* A sample of the samplers that THREAD inherited: they are replaced when all samples have been read. */
@@ -579,17 +587,18 @@ static void inherited_sample(struct perf_sets *sets, struct perf_thread *thread,
     thread->from->fired_on = cpu;
 }
 
-bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu, uint64_t time)
+double perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
+                        uint64_t time)
 {
     struct perf_sampler *sampler = thread->own != NULL ? &thread->own->samplers[cpu] : NULL;
-    bool counts = true;
+    double span = sets->mean;
     if (sets->random && sampler == NULL && thread->from != NULL)
         inherited_sample(sets, thread, cpu, time);
     if (sets->random && sampler != NULL && (time >= sampler->period.armed || !sampler->born))
-        counts = sampled(sets, thread, sampler, cpu, time);
+        span = sampled(sets, thread, sampler, cpu, time);
     else if (sets->random)
-        counts = is_overdue(sets, thread);
-    if (counts)
+        span = count_overdue(sets, thread);
+    if (span > 0)
         thread->last = time;
-    return counts;
+    return span;
 }

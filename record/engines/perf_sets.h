@@ -71,6 +71,8 @@ struct perf_set {
         uint64_t since;  /* CPU time of samples since the last one that counted [ns] ... */
         uint64_t due;    /* ... and how much the next one that counts needs */
         uint64_t used;   /* CPU time of samples since it was armed [ns] */
+        uint64_t gone;   /* the same since one counted ... */
+        bool whole;      /* ... which is all that the thread has used since then */
     } samplers[];        /* by number of the CPU in the setup */
 };
 
@@ -120,9 +122,9 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
 void perf_set_open_late(struct perf_sets *sets, struct perf_thread *thread);
 
 /* A sample of THREAD came from CPU at TIME. Draws the next period, unless the thread has only inherited samplers. Returns
- * whether the sample counts. */
-bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
-                      uint64_t time);
+ * how much CPU time the sample stands for, an interval [ns], or 0 if it does not count. */
+double perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
+                        uint64_t time);
 
 /* Opens samplers for threads that have samples but have only inherited their samplers. */
 void perf_sets_adopt(struct perf_sets *sets);

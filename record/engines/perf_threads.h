@@ -38,6 +38,8 @@ struct perf_thread {
     uint64_t before; /* what its counters had then [ns] */
     struct process_run run;    /* when its switches were last counted */
     uint64_t nominal;          /* the sum of the intervals of its samples [ns] */
+    double span;               /* the CPU time that its sightings in a window stand for [ns] ... */
+    size_t sightings;          /* ... and how many these are */
     uint64_t born, check;      /* when it was created, and when to check that it is sampled */
     uint64_t known;            /* when its creation was delivered [CLOCK_MONOTONIC] */
     uint64_t last, pc;         /* of its last sample, 0: none */

@@ -75,6 +75,7 @@ static void draw(struct engine_run *run, struct perf_wide_cpu *cpu, uint64_t now
         period = perf_sets_draw(&run->sets) * (1 - 0.5 * mean / length);
     }
     perf_set_period(&run->setup, cpu->fd, (uint64_t)period);
+    cpu->period = period;
     cpu->until = now + (uint64_t)length;
 }
 

@@ -105,14 +105,37 @@ static void take_total(struct engine_run *run, struct perf_entry *entry)
         emit(run, run->last + 1, w->thread_count);
 }
 
+/* The CPU time that the first COUNT entries stand for: all of them, and those of each thread [ns]. */
+static double add_spans(struct perf_window *w, size_t count)
+{
+    double all = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!w->entries[i].total) {
+            w->entries[i].thread->span = 0;
+            w->entries[i].thread->sightings = 0;
+        }
+    for (size_t i = 0; i < count; i++)
+        if (!w->entries[i].total) {
+            w->entries[i].thread->span += w->entries[i].span;
+            w->entries[i].thread->sightings++;
+            all += w->entries[i].span;
+        }
+    return all;
+}
+
+static double span_of(const struct engine_run *run, const struct perf_entry *entry)
+{
+    const struct perf_thread *thread = entry->thread;
+    return run->sets.batch ? entry->span : thread->span / (double)thread->sightings;
+}
+
 /* Delivers the first COUNT entries with LEFT sightings, which divide CPU and the time BUSY up to UNTIL. */
 static void emit_entries(struct engine_run *run, size_t count, size_t left, uint64_t until,
                          double cpu, double busy)
 {
     struct perf_window *w = &run->window;
     bool no_idle = until > run->last && busy >= (double)(until - run->last);
-    uint64_t part = left > 0 ? (uint64_t)(busy / (double)left) : 0;
-    uint64_t each = left > 0 ? (uint64_t)(cpu / (double)left) : 0;
+    double all = add_spans(w, count), rest = busy; /* REST: for the sightings after it */
     for (size_t i = 0; i < count; i++) {
         struct perf_entry *entry = &w->entries[i];
         if (entry->total) {
@@ -120,10 +143,14 @@ static void emit_entries(struct engine_run *run, size_t count, size_t left, uint
             continue;
         }
         w->sightings--;
-        uint64_t reserved = --left * part;             /* for the sightings after it */
+        double part = span_of(run, entry) / all;
+        uint64_t own = (uint64_t)(busy * part);
+        rest -= busy * part;
+        uint64_t reserved = --left > 0 && rest > 0 ? (uint64_t)rest : 0;
         if (left == 0 && no_idle && until > run->last) /* the last one ends with the window */
-            part = until - run->last;
-        emit_sighting(run, entry, part, until > reserved ? until - reserved : 0, each);
+            own = until - run->last;
+        emit_sighting(run, entry, own, until > reserved ? until - reserved : 0,
+                      (uint64_t)(cpu * part));
     }
     w->count -= count;
     if (count > 0)

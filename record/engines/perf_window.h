@@ -1,11 +1,13 @@
 /* Windows, the output of the engine: sightings with their CPU times, and the time in which no thread ran.
  *
  * Sightings are random, but the counters give the exact CPU time that the program has used. They are read at the end
- * of windows of 10 ms or more that contain some sightings. The CPU time of a window is divided equally among its
- * sightings, which is more precise than charging each its interval.
+ * of windows of 10 ms or more that contain some sightings. The CPU time of a window is divided among its threads in
+ * proportion to the intervals that their sightings stand for: of two busy threads, by chance one may have half as many more
+ * sightings. The sightings of a thread get equal parts where intervals are independent of each other, which is more precise than
+ * charging each its own; in a batch, a short interval is followed by others, and each gets its own.
  *
- * The interval before a sample, with its energy, belongs to the sample. Therefore each sighting gets an equal part of
- * the time in which some thread ran, and idle time ends with samples without threads:
+ * The interval before a sample, with its energy, belongs to the sample. Therefore each sighting gets the same part of
+ * the time in which some thread ran as of the CPU time, and idle time ends with samples without threads:
  *
  *   |.........:############|####|.........:####|......|          | sighting      : sample without threads
  *
@@ -40,6 +42,7 @@ struct perf_window {
         bool alone; /* a total that must not wait for the next sighting */
         struct perf_thread *thread;
         uint64_t pc, caller, cpu; /* CPU: of a total */
+        double span;              /* the CPU time that a sighting stands for [ns] */
         uint8_t flags;
     } * entries;
     size_t count, capacity, sightings;

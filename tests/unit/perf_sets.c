@@ -115,7 +115,8 @@ void sim_set_leave(struct perf_sets *sets, struct perf_thread *thread);
 void sim_set_open_late(struct perf_sets *sets, struct perf_thread *thread);
 void sim_set_inherit(struct perf_sets *sets, struct perf_thread *child,
                      const struct perf_thread *parent, uint64_t time);
-bool sim_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu, uint64_t time);
+double sim_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
+                       uint64_t time);
 #include "record/engines/perf_sets.c" /* NOLINT(bugprone-suspicious-include): with another kernel */
 
 static double uniform_now(void)
@@ -172,7 +173,7 @@ static void run_thread(struct perf_sets *sets, struct perf_thread *thread, doubl
         if (kernel.now < read_at)
             break;
         for (size_t i = 0; i < count; i++) {
-            bool counted = perf_set_sampled(sets, thread, 0, pending[i]);
+            bool counted = perf_set_sampled(sets, thread, 0, pending[i]) > 0;
             size_t bin = 0;
             while (bin < BINS && (double)pending[i] - begin > ends[bin])
                 bin++;
