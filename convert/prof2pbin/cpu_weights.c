@@ -357,6 +357,12 @@ static uint64_t sightings_of(const struct cpu_weights *w, const struct weighed_t
     return w->nominal ? t->sightings : weight;
 }
 
+/* Does T stand for all threads of a process that were never seen? No thread has such an ID. */
+static bool is_collective(const struct weighed_thread *t, const struct raw_extension *ext)
+{
+    return t->task != NO_TASK && ext->tasks[t->task].tid >> 30 != 0;
+}
+
 /* What threads have in common on LEVEL, as a number. Texts are interned: one pointer means one text. A process whose CPU
  * time is known well keeps it: no other stands for it. */
 static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
@@ -367,6 +373,9 @@ static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
     uint64_t pid = t->task != NO_TASK ? ext->tasks[t->task].pid : 0;
     /* without images, pids identify processes */
     uint64_t number = known ? p->process[t->image] : UINT64_C(1) << 31 | (pid & 0x7fffffff);
+    if (level == BY_NAME &&
+        is_collective(t, ext)) /* it has the name of the process, not of the threads */
+        return number << 32 | UINT32_MAX;
     if (level == BY_NAME)
         return number << 32 | numbers_intern(names, (uintptr_t)name);
     if (level == BY_PROCESS)
@@ -492,12 +501,6 @@ static uint64_t most_missed(const struct raw_facts *facts)
     double rate = facts->reached > 0 ? facts->reached : facts->frequency;
     double most = rate > 0 ? MISSED * 1e9 / rate : 0;
     return most > 0 && most < (double)MAX_CPU_NS ? (uint64_t)most : MAX_CPU_NS;
-}
-
-/* Does T stand for all threads of a process that were never seen? No thread has such an ID. */
-static bool is_collective(const struct weighed_thread *t, const struct raw_extension *ext)
-{
-    return t->task != NO_TASK && ext->tasks[t->task].tid >> 30 != 0;
 }
 
 static struct process_times process_times_find(const struct cpu_weights *w,

@@ -442,6 +442,19 @@ class Rule(Case):
             warned = "1 thread used 1 s of CPU time and was never sampled" in done.err
             self.assertEqual(warned, bool(unsampled), done.err)
 
+    def test_threads_that_were_never_seen_have_the_name_of_others(self):
+        """Their sum has the name of the process, as its first thread; the short threads that were seen have another one."""
+        ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [],
+                       [Task(1, 1, 0, "x"), *[Task(10 + i, 1, 0, "worker") for i in range(4)], Task(2**30 + 1, 1, 0, "x")])
+        samples = [Sample(1, [Thread(1, 0x1000, (i + 1) * MS, RAN)]) for i in range(20)]
+        samples += [Sample(1, [Thread(10 + i, 0x1001, MS, RAN)]) for i in range(4)]
+        samples += [Sample(1, [Thread(2**30 + 1, 0, 100 * MS, TOTAL)])]
+        profile, sums = self.check(run_of(samples), [10 * i for i in range(25)], ext, 124 * MS), {}
+        for s in profile.samples:
+            for _, location, ns in s.entries:
+                sums[profile.locations[location].pc] = sums.get(profile.locations[location].pc, 0) + ns
+        self.assertEqual(sums, {0x1000: 20 * MS, 0x1001: 104 * MS})
+
     def test_too_much_time(self):
         ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [], [Task(1, 1), Task(2, 1)])
         samples = [Sample(1, [Thread(1, 0x1000, 2**63 - 1, RAN), Thread(2, 0x1000, 2**63 - 1, RAN)])]

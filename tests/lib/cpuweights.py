@@ -120,6 +120,8 @@ def levels(thread, ext, used):
     """USED: CPU times of processes. Those of LEAST_KNOWN keep theirs."""
     process = process_of(thread.image, ext) if thread.image else ("pid", thread.task.pid if thread.task else 0)
     name = thread.task.name if thread.task else ""
+    if thread.task and thread.task.tid >> 30:  # all threads of the process that were never seen, of any name
+        name = None
     alone = thread.image and used[process] >= LEAST_KNOWN
     return ((process, name), process, process if alone else thread.image.path if thread.image else None)
 
