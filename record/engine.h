@@ -89,6 +89,7 @@ struct engine_result {
     bool gave_way;   /* the rate was reduced for max_overhead */
     bool wide;       /* whole CPUs were sampled for max_overhead, while threads were created fast */
     bool throttled;  /* the rate was reduced by a limit of the kernel */
+    bool user_only;  /* time in the kernel was not sampled: it is that of user code */
     uint64_t wall;   /* from start to end [ns] */
     uint64_t user;   /* CPU time of the program and of all processes it has waited for, as wait4 */
     uint64_t system; /* gives it [ns]; both 0 when it was attached to */

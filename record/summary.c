@@ -11,9 +11,10 @@
 
 static const uint64_t worth = 100; /* parts of the run, if it is not short: worth a line */
 static const uint64_t least_switching = SECOND / 1000;
-static const double much_less = 0.8;  /* of the rate asked for: worth a line */
-static const uint64_t many_late = 20; /* one of so many samples: worth a line */
-static const double countable = 20;   /* samples: fewer show no rate */
+static const double much_kernel = 0.05; /* of the CPU time */
+static const double much_less = 0.8;    /* of the rate asked for: worth a line */
+static const uint64_t many_late = 20;   /* one of so many samples: worth a line */
+static const double countable = 20;     /* samples: fewer show no rate */
 
 static double seconds_of(uint64_t ns)
 {
@@ -35,6 +36,13 @@ static void print_samples(const struct options *o, const struct engine_result *r
     if (r->gave_way && known && r->reached < much_less * o->engine.frequency)
         fprintf(stderr, "sampler: the rate was reduced: sampling may cost %g %% (--max-overhead)\n",
                 o->engine.max_overhead * 100);
+    double cpu = seconds_of(r->user + r->system), kernel = seconds_of(r->system);
+    if (r->user_only && kernel > much_kernel * cpu && kernel >= seconds_of(least_switching))
+        fprintf(stderr,
+                "sampler: %.3g s of the CPU time were in the kernel, which may not be sampled "
+                "here: they "
+                "count as user code\n",
+                kernel);
     if ((double)r->samples >= countable && r->late > r->samples / many_late)
         fprintf(stderr,
                 "sampler: %" PRIu64

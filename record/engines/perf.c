@@ -601,6 +601,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     perf_finish_all(run);
     result->reached = cpu > 0 ? (double)run->sightings * (double)SECOND / (double)cpu : 0;
     latency_result(&run->latency, result);
+    result->user_only = !run->setup.kernel;
     result->interrupting = (uint64_t)((double)run->sightings * run->interrupt);
     uint64_t switches = run->attached ? 0 : reap(run);
     perf_wide_result(run, result);

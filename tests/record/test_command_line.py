@@ -5,6 +5,7 @@ import csv
 import io
 import os
 import re
+import shutil
 import socket
 import struct
 import subprocess
@@ -68,6 +69,21 @@ class Summary(Case):
         self.assertTrue(0.2e-6 < cost / (1.5 * rate) < 200e-6, done.stderr)
         self.assertLess(rate, 16000)
         self.assertIn("sampler: the rate was reduced: sampling may cost 0.5 % (--max-overhead)\n", done.stderr)
+
+    @unittest.skipUnless(os.getuid() == 0, "takes the right to sample the kernel")
+    def test_kernel_that_may_not_be_sampled(self):
+        """Its time is that of user code, which the summary shows, unless it is little."""
+        kernel = "import os\nwhile os.times().system < 0.4: os.stat('/proc/self/status'), os.listdir('/proc/self/task')"
+        user = "import time\nwhile time.process_time() < 0.6: sum(range(100000))"
+        os.chmod(self.folder, 0o755)
+        sampler, line = shutil.copy(SAMPLER, self.folder), "of the CPU time were in the kernel, which may not be sampled here"
+        for script, uid, shown in ((kernel, 65534, True), (user, 65534, False), (kernel, 0, False)):
+            done = subprocess.run([sampler, "--engine", "perf", "--", sys.executable, "-c", script], capture_output=True, text=True,
+                                  timeout=LIMIT, check=False, cwd="/", preexec_fn=lambda uid=uid: os.setuid(uid))
+            if "cannot open perf events" in done.stderr or "does not" in done.stderr:
+                self.skipTest(done.stderr.strip())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(line in done.stderr, shown, done.stderr)
 
     def test_energy_without_a_profile(self):
         with open(os.path.join(self.folder, "w"), "w") as file:
