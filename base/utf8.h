@@ -4,10 +4,14 @@
 #define BASE_UTF8_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Length [bytes] of the valid UTF-8 character at TEXT (NUL-terminated), 0 if invalid: stray bytes, overlong
  * forms, surrogates. */
 size_t utf8_length(const char *text);
+
+/* The character at TEXT, which has LENGTH valid bytes, as utf8_length returns them. */
+uint32_t utf8_code(const char *text, size_t length);
 
 /* The largest number of bytes of TEXT, at most MOST, that ends with a complete character. */
 size_t utf8_limit(const char *text, size_t most);

@@ -186,6 +186,8 @@ int picture_make(const struct picture_request *r, struct plot *plot, struct erro
     if (choose_picture(r, &plot->script.picture, err) != 0)
         return -1;
     plot->script.theme = r->theme;
+    if (plot->script.picture == PICTURE_PNG || plot->script.picture == PICTURE_PDF)
+        plot->script.glyphs = glyphs_new();
     plot->script.color = plot->script.picture == PICTURE_TXT && r->color;
     choose_size(r, &plot->script);
     if (check_output(r, plot->script.picture, err) != 0)

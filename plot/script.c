@@ -15,6 +15,7 @@
 void script_free(struct script *s)
 {
     buffer_free(&s->text);
+    glyphs_delete(s->glyphs);
 }
 
 void script_add(struct script *s, const char *format, ...)
@@ -31,7 +32,7 @@ void script_add(struct script *s, const char *format, ...)
  * concatenation operator: 'it'."\047".'s' */
 void script_quote(struct script *s, const char *text)
 {
-    char *visible = text_visible(text);
+    char *visible = text_visible(text, s->glyphs);
     buffer_u8(&s->text, '\'');
     for (const char *c = visible; *c != '\0'; c++) {
         if (*c != '\'') {
@@ -132,7 +133,7 @@ void script_row_end(struct script *s)
 
 void script_row_end_name(struct script *s, const char *name)
 {
-    char *visible = text_visible(name);
+    char *visible = text_visible(name, NULL);
     buffer_bytes(&s->text, visible, strlen(visible));
     buffer_u8(&s->text, '\n');
     free(visible);

@@ -965,6 +965,19 @@ class Hostile(Plot):
                 else:
                     self.assertTrue([t for t in texts if t.startswith("xxx") and "\u2026" in t and len(t) < 200])
 
+    def test_characters_without_glyph(self):
+        """Pango draws them as boxes, which gnuplot makes larger than the picture. No font has those that are no characters."""
+        hostile = ["a\ufdd0b", "\ufdd1" * 300, "\U000edcba\u0378"]
+        shown = ["".join(c if c < "\u0300" else f"\\u{ord(c):04x}" for c in name) for name in hostile]
+        pictures = {"png": [], "pdf": []}
+        for names in (hostile, shown):
+            profile = calls_profile("glyphs.pbin", {n: [F(i + 1)] for i, n in enumerate(names)})
+            for form, drawn in pictures.items():
+                out = self.plot("bars", f"--format={form}", "--title", names[0], inputs=[profile])
+                drawn.append(re.sub(rb"/CreationDate \(.*?\)", b"", out))
+        for form, (drawn, expected) in pictures.items():
+            self.assertEqual(drawn, expected, form)
+
     def test_filters(self):
         """Rows that filters exclude are in no kind of picture."""
         for kind in ("bars", "cumulative", "box", "violin", "scatter", "flame", "compare", "dumbbell"):
