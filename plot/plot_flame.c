@@ -361,12 +361,10 @@ static void draw(struct flame *f, const struct aggregate *a)
     free(subtitle);
 }
 
-/* Is there a row that filters have not excluded? */
-static int check_rows(const struct plot *plot, const struct aggregate *a, struct error *err)
+/* Is there a row that filters, of this tool or of the one that made the profile, have not excluded? */
+static int check_rows(const struct aggregate *a, struct error *err)
 {
     struct ranking ranking;
-    if (plot->options->selection == NULL)
-        return 0;
     ranking_make(&ranking, a, METRIC_TIME, 0);
     int result = ranking_check(&ranking, err);
     ranking_free(&ranking);
@@ -389,7 +387,7 @@ static int draw_flame(struct plot *plot, struct error *err)
         flame_tree_make(&f.tree, a, metric, page ? smallest_part_of_page : smallest_part);
         f.unit = ranking_metric_unit(aggregate_quantity(a), metric);
         f.metric_name = ranking_metric_name(aggregate_quantity(a), metric);
-        result = check_rows(plot, a, err);
+        result = check_rows(a, err);
         if (result == 0 && f.tree.negative > 0 && !(f.tree.nodes[0].value > 0))
             result = error_set(err, NULL, NO_OFFSET, "no row has %s above 0", f.metric_name);
         if (result == 0)

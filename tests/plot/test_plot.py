@@ -1103,6 +1103,11 @@ class Errors(Plot):
                 self.assertTrue(any(part in text for text in svg_texts(ended.out)))
         self.plot("bars", "-q", "--filter=function=none", "-o", "n.svg", "--script")
         self.assertEqual(sorted(os.listdir(self.folder)), ["n.svg", "n.svg.csv", "n.svg.gp"])
+        empty = os.path.join(self.folder, "empty.pbin")
+        self.succeeds(["pbin-aggregate", "-q", "--filter=function=none", RUNS[0], "-o", empty])
+        for kind in ("bars", "flame"):
+            ended = self.succeeds(["pbin-plot", kind, "-k", "binary,function", empty, "--format=svg"])
+            self.assertIn("nothing is selected: there are no rows to draw", ended.err)
         page = self.plot("bars", "-q", "--filter=function=none", "--format=html")
         self.assertIn(b"Nothing is selected", page)
 
