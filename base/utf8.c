@@ -91,9 +91,9 @@ char *utf8_visible(const char *text, size_t *width)
             continue;
         }
         memcpy(to, text, length);
+        shown += utf8_columns(text, length);
         to += length;
         text += length;
-        shown++;
     }
     *to = '\0';
     if (width != NULL)

@@ -25,6 +25,12 @@ void frame_text(struct plot *plot, double x, double y, enum anchor anchor, const
     static const char *const anchors[] = {"left", "center", "right"};
     struct script *s = &plot->script;
     double shift = plot_is_text(plot) ? 0.5 : 0;
+    if (plot_is_text(plot) &&
+        anchor != ANCHOR_LEFT) { /* gnuplot mistakes the width of wide characters */
+        double width = text_width(text, true);
+        x -= anchor == ANCHOR_RIGHT ? width : floor(width / 2);
+        anchor = ANCHOR_LEFT;
+    }
     script_add(s, "set label ");
     script_quote(s, text);
     script_add(s, " at screen %.6f,%.6f %s front", (x + shift) / s->width,
@@ -245,9 +251,11 @@ void frame_names(struct plot *plot, struct frame *frame, const struct rows_layou
         widest = width > widest ? width : widest;
         script_add(s, "set label ");
         script_quote(s, fit); /* not as tics, whose labels are formats and interpret % */
-        script_add(s, " at graph 0, first %zu right offset char %s,0", i, cells ? "-1" : "-0.7");
-        if (!cells)
-            script_add(s, " textcolor rgb '%s'", s->theme->text);
+        script_add(s, " at graph 0, first %zu ", i);
+        if (cells) /* as in frame_text */
+            script_add(s, "left offset char %g,0", -1 - text_width(fit, true));
+        else
+            script_add(s, "right offset char -0.7,0 textcolor rgb '%s'", s->theme->text);
         frame_font(plot, layout->size);
         script_add(s, "\n");
         free(fit);

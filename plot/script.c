@@ -9,8 +9,10 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "plot/gnuplot.h"
 #include "plot/text.h"
+#include "plot/text_filter.h"
 
 void script_free(struct script *s)
 {
@@ -36,7 +38,11 @@ void script_quote(struct script *s, const char *text)
     buffer_u8(&s->text, '\'');
     for (const char *c = visible; *c != '\0'; c++) {
         if (*c != '\'') {
-            buffer_u8(&s->text, (uint8_t)*c);
+            size_t length = utf8_length(c); /* visible texts are valid */
+            buffer_bytes(&s->text, c, length);
+            if (s->picture == PICTURE_TXT && utf8_columns(c, length) > 1)
+                buffer_u8(&s->text, TEXT_FILLER);
+            c += length - 1;
             continue;
         }
         script_add(s, "'.\"");

@@ -30,7 +30,7 @@ static double ascii_width(char c)
     return c == '_' || c == '*' ? 0.5 : 0.63;
 }
 
-/* Characters two cells wide: East Asian scripts, pictographs. */
+/* Characters as wide as high: East Asian scripts, pictographs. */
 static bool is_wide(const char *text, size_t length)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -42,9 +42,9 @@ static bool is_wide(const char *text, size_t length)
 
 static double character_width(const char *text, size_t length, bool cells)
 {
-    if (length > 1)
-        return is_wide(text, length) ? (cells ? 2 : 1.1) : cells ? 1 : 0.8;
-    return cells ? 1 : ascii_width(*text);
+    if (cells)
+        return (double)utf8_columns(text, length);
+    return length == 1 ? ascii_width(*text) : is_wide(text, length) ? 1.1 : 0.8;
 }
 
 static size_t step(const char *text)

@@ -12,6 +12,7 @@ import random
 import re
 import subprocess
 import tempfile
+import unicodedata
 import xml.etree.ElementTree as xml
 from fractions import Fraction as F
 
@@ -172,6 +173,17 @@ class Pictures(Plot):
                     self.assertEqual([line for line in text.split("\n") if line.endswith(" ") and not options], [])
                     self.assertTrue(text.endswith("\n") and text.splitlines()[-1].strip(), text[-100:])
                     self.assertNotIn("\n\n\n", text)
+
+    def test_text_of_wide_characters(self):
+        """They take two columns: bars begin in the same column, and no line is too wide."""
+        names = {"\u65e5\u672c\u8a9e" * i + "f": [F(10 * i + 10)] for i in range(4)} | {"\ud568" * 100: [F(60)]}
+        text = self.plot("bars", "--format=txt", "--width=80", inputs=[calls_profile("wide.pbin", names)]).decode()
+        columns = lambda line: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+        self.assertEqual([line for line in text.split("\n") if columns(line) > 80], [])
+        bars = [line.partition("#")[0] for line in text.split("\n") if "#" in line]
+        self.assertEqual((len(bars), len({columns(name) for name in bars})), (5, 1), text)
+        for name in bars:  # each ends beside its bar
+            self.assertRegex(name, r"^ +(\u65e5\u672c\u8a9e)*f $|^ \ud568+\.\.\ud568+ $")
 
     def test_timeline_of_threads_alone(self):
         both, alone = (" ".join(svg_texts(self.plot("timeline", "--format=svg", *o))) for o in ((), ("--metric=time",)))
