@@ -218,6 +218,8 @@ static bool parse_report(struct aggregate_command *o, int key, char *argument,
         return true;
     case KEY_CUMULATIVE:
         o->report.cumulative = tool_number(state, "--cumulative", argument, 0, 100);
+        if (o->report.cumulative == 0)
+            argp_error(state, "--cumulative must be greater than 0");
         return true;
     case KEY_TREE:
         o->report.tree = true;
