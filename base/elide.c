@@ -229,26 +229,40 @@ char *elide_function(const char *name)
     return function;
 }
 
-static size_t step_over(const char *text)
+/* The bytes of the character at TEXT; adds its columns to WIDTH. */
+static size_t step_over(const char *text, size_t *width)
 {
     size_t length = utf8_length(text);
+    *width += utf8_columns(text, length);
     return length > 0 ? length : 1;
 }
 
 size_t elide_width(const char *text)
 {
     size_t width = 0;
-    for (; *text != '\0'; text += step_over(text))
-        width++;
+    while (*text != '\0')
+        text += step_over(text, &width);
     return width;
 }
 
-/* The bytes of the first COUNT characters of TEXT. */
-static size_t bytes_of(const char *text, size_t count)
+size_t elide_end(const char *text, size_t width)
 {
-    size_t at = 0;
-    for (size_t i = 0; i < count && text[at] != '\0'; i++)
-        at += step_over(text + at);
+    size_t at = 0, used = 0;
+    while (text[at] != '\0') {
+        size_t next = at + step_over(text + at, &used);
+        if (used > width)
+            break;
+        at = next;
+    }
+    return at;
+}
+
+/* The bytes of the shortest beginning of TEXT that takes at least WIDTH columns. */
+static size_t bytes_of(const char *text, size_t width)
+{
+    size_t at = 0, used = 0;
+    while (used < width && text[at] != '\0')
+        at += step_over(text + at, &used);
     return at;
 }
 
@@ -258,7 +272,7 @@ char *elide_middle(const char *text, size_t width)
     size_t all = elide_width(text), room = width > DOTS ? width - DOTS : 0, head = room / 2;
     if (all <= width)
         return mem_strdup(text);
-    size_t tail = bytes_of(text, all - (room - head)), before = bytes_of(text, head);
+    size_t tail = bytes_of(text, all - (room - head)), before = elide_end(text, head);
     tail += strspn(text + tail, "."); /* of "<...>" */
     while (before > 0 && text[before - 1] == '.')
         before--;

@@ -24,7 +24,7 @@ char *elide_arguments(const char *name, enum elide_step step);
 /* A copy of NAME without its parameters and return type, but with its template arguments. Caller frees. */
 char *elide_parameters(const char *name);
 
-/* A copy of TEXT (valid UTF-8) in at most WIDTH characters, with "..." in its middle if it is longer. Caller frees. */
+/* A copy of TEXT (valid UTF-8) in at most WIDTH columns of a terminal, with "..." in its middle if it is longer. Caller frees. */
 char *elide_middle(const char *text, size_t width);
 
 /* A copy of NAME with "..." in place of its first COUNT scopes, for example "...basic_string<...>::swap" without the 2
@@ -39,7 +39,10 @@ char *elide_function(const char *name);
  * shorter than WIDTH in this way is shortened in the middle instead. */
 char *elide(const char *name, size_t width);
 
-/* The number of characters of TEXT. */
+/* The number of columns that TEXT takes on a terminal. */
 size_t elide_width(const char *text);
+
+/* The bytes of the longest beginning of TEXT that takes at most WIDTH columns. */
+size_t elide_end(const char *text, size_t width);
 
 #endif

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,9 +300,13 @@ static void read_command_line(const struct argp *argp, unsigned flags, int argc,
 
 void tool_parse_only(const struct argp *argp, int argc, char **argv, void *input)
 {
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
     tool_guard_streams();
     argp_err_exit_status = EXIT_USAGE;
+    sigaction(SIGPIPE, &ignore, &before); /* for what --help and its like print before they exit */
     read_command_line(argp, ARGP_IN_ORDER, argc, argv, input);
+    sigaction(SIGPIPE, &before, NULL);
 }
 
 void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input)

@@ -68,13 +68,13 @@ static bool is_deceptive(uint32_t code)
     return (code & 0xfffe) == 0xfffe; /* not characters */
 }
 
-/* The character at TEXT, which has LENGTH valid bytes. */
-static uint32_t decode(const unsigned char *text, size_t length)
+uint32_t utf8_code(const char *text, size_t length)
 {
     static const unsigned char bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t code = text[0] & bits[length];
+    const unsigned char *bytes = (const unsigned char *)text;
+    uint32_t code = bytes[0] & bits[length];
     for (size_t i = 1; i < length; i++)
-        code = code << 6 | (text[i] & 0x3f);
+        code = code << 6 | (bytes[i] & 0x3f);
     return code;
 }
 
@@ -85,15 +85,15 @@ char *utf8_visible(const char *text, size_t *width)
     while (*text != '\0') {
         size_t length = utf8_length(text);
         const unsigned char *bytes = (const unsigned char *)text;
-        if (length == 0 || is_deceptive(decode(bytes, length))) {
+        if (length == 0 || is_deceptive(utf8_code(text, length))) {
             for (size_t i = 0; i < (length > 0 ? length : 1); i++, text++, shown += 4)
                 to += sprintf(to, "\\x%02x", bytes[i]);
             continue;
         }
         memcpy(to, text, length);
+        shown += utf8_columns(text, length);
         to += length;
         text += length;
-        shown++;
     }
     *to = '\0';
     if (width != NULL)

@@ -25,6 +25,12 @@ void frame_text(struct plot *plot, double x, double y, enum anchor anchor, const
     static const char *const anchors[] = {"left", "center", "right"};
     struct script *s = &plot->script;
     double shift = plot_is_text(plot) ? 0.5 : 0;
+    if (plot_is_text(plot) &&
+        anchor != ANCHOR_LEFT) { /* gnuplot mistakes the width of wide characters */
+        double width = text_width(text, true);
+        x -= anchor == ANCHOR_RIGHT ? width : floor(width / 2);
+        anchor = ANCHOR_LEFT;
+    }
     script_add(s, "set label ");
     script_quote(s, text);
     script_add(s, " at screen %.6f,%.6f %s front", (x + shift) / s->width,
@@ -77,7 +83,7 @@ static void fitted(struct plot *plot, double y, const char *color, double size, 
     bool cells = plot_is_text(plot);
     double indent = cells ? 0 : plot->script.em;
     double room = (plot->script.width - 2 * indent) / size;
-    char *fit = text_fit(text, cells ? room : room / HINTING, cells);
+    char *fit = text_fit(text, cells ? room : room / HINTING, cells, plot->script.glyphs);
     frame_text(plot, indent, y, ANCHOR_LEFT, color, size, fit);
     free(fit);
 }
@@ -94,9 +100,9 @@ static char *part_of(char *text, size_t n)
 
 /* The first part names the input and the last explains the picture: as long as the text is wider than
  * WIDTH, drops parts in between, and then shortens the first. Caller frees. */
-static char *drop_parts(const char *subtitle, double width, bool cells)
+static char *drop_parts(const char *subtitle, double width, bool cells, struct glyphs *glyphs)
 {
-    char *text = text_visible(subtitle), *second, *third; /* paths may contain any bytes */
+    char *text = text_visible(subtitle, glyphs), *second, *third; /* paths may contain any bytes */
     while (text_width(text, cells) > width && (second = part_of(text, 1)) != NULL &&
            (third = part_of(second, 1)) != NULL && part_of(third, 1) != NULL)
         memmove(second, third, strlen(third) + 1);
@@ -105,7 +111,7 @@ static char *drop_parts(const char *subtitle, double width, bool cells)
         return text;
     double rest = text_width(second, cells) + text_width(SEPARATOR, cells);
     char *first = mem_printf("%.*s", (int)(second - text - (ptrdiff_t)strlen(SEPARATOR)), text);
-    char *fit = text_fit(first, fmax(width - rest, 4), cells);
+    char *fit = text_fit(first, fmax(width - rest, 4), cells, NULL);
     char *whole = mem_printf("%s" SEPARATOR "%s", fit, second);
     free(first);
     free(fit);
@@ -137,7 +143,7 @@ struct frame frame_begin(struct plot *plot, const char *title, const char *subti
         title = plot->options->title;
     script_begin(s);
     fitted(plot, cells ? 0 : 1.35 * s->em, s->theme->text, cells ? 1 : 1.3 * s->em, title);
-    char *parts = drop_parts(subtitle, frame_subtitle_room(plot), cells);
+    char *parts = drop_parts(subtitle, frame_subtitle_room(plot), cells, s->glyphs);
     fitted(plot, cells ? 1 : 2.95 * s->em, s->theme->faint, cells ? 1 : 0.9 * s->em, parts);
     free(parts);
     return (struct frame){.left = cells ? 8 : 5 * s->em,
@@ -239,14 +245,17 @@ void frame_names(struct plot *plot, struct frame *frame, const struct rows_layou
         frame->bottom = frame->top + (double)count + 1;
     script_add(s, "unset ytics\nset yrange [%g:-0.5]\n", (double)count - 0.5 + (cells ? 1 : 0));
     for (size_t i = 0; i < count; i++) {
-        char *fit = text_fit_name(names[i], (layout->name_width - gap) / layout->size, cells);
+        char *fit =
+            text_fit_name(names[i], (layout->name_width - gap) / layout->size, cells, s->glyphs);
         double width = text_width(fit, cells) * layout->size;
         widest = width > widest ? width : widest;
         script_add(s, "set label ");
         script_quote(s, fit); /* not as tics, whose labels are formats and interpret % */
-        script_add(s, " at graph 0, first %zu right offset char %s,0", i, cells ? "-1" : "-0.7");
-        if (!cells)
-            script_add(s, " textcolor rgb '%s'", s->theme->text);
+        script_add(s, " at graph 0, first %zu ", i);
+        if (cells) /* as in frame_text */
+            script_add(s, "left offset char %g,0", -1 - text_width(fit, true));
+        else
+            script_add(s, "right offset char -0.7,0 textcolor rgb '%s'", s->theme->text);
         frame_font(plot, layout->size);
         script_add(s, "\n");
         free(fit);
@@ -270,7 +279,7 @@ double frame_legend(struct plot *plot, double bottom, char *const *names, const 
         double x = left + (double)(i % columns) * cell;
         size_t below = lines - i / columns;
         double y = bottom - ((double)below - 0.5) * line - (cells ? 0.5 : 0);
-        char *fit = text_fit_name(names[i], cell / size - (cells ? 4 : 2.6), cells);
+        char *fit = text_fit_name(names[i], cell / size - (cells ? 4 : 2.6), cells, s->glyphs);
         char key[] = {(char)('A' + i % 26), ' ', '\0'};
         frame_box(plot, x, y - 0.4 * size, x + 0.9 * size, y + 0.4 * size, colors[i]);
         if (cells)

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/output.h"
 #include "base/report.h"
+#include "plot/glyphs.h"
 #include "plot/palette.h"
 
 enum picture {
@@ -23,10 +24,11 @@ struct script {
     struct buffer text;
     enum picture picture;
     const struct theme *theme;
-    double width, height; /* [px]; of PICTURE_TXT [character cells] */
-    double em;            /* size of the default font, in the same unit */
-    bool color;           /* PICTURE_TXT: escape sequences are allowed */
-    char marker[24];      /* ends datablocks; random, so that no data can contain it */
+    double width, height;  /* [px]; of PICTURE_TXT [character cells] */
+    double em;             /* size of the default font, in the same unit */
+    struct glyphs *glyphs; /* owned; of the fonts for PICTURE_PNG and _PDF, else NULL: not known */
+    bool color;            /* PICTURE_TXT: escape sequences are allowed */
+    char marker[24];       /* ends datablocks; random, so that no data can contain it */
 };
 
 void script_free(struct script *script);
@@ -38,7 +40,7 @@ void script_begin(struct script *script);
 void script_add(struct script *script, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Appends TEXT as a quoted string; control characters become \xNN. */
+/* Appends TEXT as a quoted string; control characters become \xNN, and characters without a glyph \uNNNN. */
 void script_quote(struct script *script, const char *text);
 
 /* `NAME << marker` and its end; add the rows in between with script_number and script_row_end. */

@@ -41,7 +41,7 @@ static void separate(struct plot *plot)
 /* Without <, > and &, so that no text can end the element of the data or begin another. */
 void page_text(struct plot *plot, const char *text)
 {
-    char *fit = text_fit(text, MAX_NAME_LENGTH, true);
+    char *fit = text_fit(text, MAX_NAME_LENGTH, true, NULL);
     separate(plot);
     add(plot, "\"");
     for (const char *c = fit; *c != '\0'; c++)
@@ -93,7 +93,7 @@ void page_put_number(struct plot *plot, const char *key, double value)
 
 void page_put_name(struct plot *plot, const char *name)
 {
-    char *label = text_fit_name(name, LABEL, false);
+    char *label = text_fit_name(name, LABEL, false, NULL);
     page_put_text(plot, "name", name);
     page_put_text(plot, "label", label);
     free(label);

@@ -154,10 +154,7 @@ static void draw_nothing(struct plot *plot, const struct error *err)
     const char *colon = strstr(err->text, ": "), *why = colon != NULL ? colon + 2 : err->text;
     plot->script.text.size = plot->picture.size = 0;
     if (plot->script.picture == PICTURE_HTML) {
-        page_begin(plot, "rows", title, why);
-        page_begin_rows(plot, 0);
-        page_end_columns(plot);
-        page_close(plot, ']');
+        page_begin(plot, "nothing", title, why);
         return;
     }
     struct frame frame = frame_begin(plot, title, why);
@@ -186,6 +183,8 @@ int picture_make(const struct picture_request *r, struct plot *plot, struct erro
     if (choose_picture(r, &plot->script.picture, err) != 0)
         return -1;
     plot->script.theme = r->theme;
+    if (plot->script.picture == PICTURE_PNG || plot->script.picture == PICTURE_PDF)
+        plot->script.glyphs = glyphs_new();
     plot->script.color = plot->script.picture == PICTURE_TXT && r->color;
     choose_size(r, &plot->script);
     if (check_output(r, plot->script.picture, err) != 0)

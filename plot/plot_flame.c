@@ -84,7 +84,7 @@ static void put_text(struct flame *f, const char *text)
         char c;
         const char *entity;
     } entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
-    char *visible = text_visible(text);
+    char *visible = text_visible(text, NULL);
     for (const char *c = visible; *c != '\0'; c++) {
         const char *entity = NULL;
         for (size_t i = 0; i < sizeof entities / sizeof entities[0]; i++)
@@ -120,10 +120,10 @@ static void put_head(struct flame *f, const char *title, const char *subtitle)
         "<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n"
         "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\">",
         t->text, t->text, t->background, em, 1.8 * em, 1.3 * em);
-    char *fit = text_fit(title, (s->width - 2 * em) / (1.3 * em), false);
+    char *fit = text_fit(title, (s->width - 2 * em) / (1.3 * em), false, NULL);
     put_text(f, fit);
     free(fit);
-    fit = text_fit(subtitle, (s->width - 2 * em) / (0.9 * em), false);
+    fit = text_fit(subtitle, (s->width - 2 * em) / (0.9 * em), false, NULL);
     put(f, "</text>\n<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" style=\"fill: %s\">", em,
         3.2 * em, 0.9 * em, t->faint);
     put_text(f, fit);
@@ -160,10 +160,10 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
 static char *label_of(const struct flame *f, const char *name, double width)
 {
     double room = (width - 6) / f->size;
-    char *visible = text_visible(name);
+    char *visible = text_visible(name, f->plot->script.glyphs);
     bool shown = room >= 5 || text_width(visible, false) <= room;
     free(visible);
-    return shown ? text_fit_name(name, room, false) : mem_strdup("");
+    return shown ? text_fit_name(name, room, false, f->plot->script.glyphs) : mem_strdup("");
 }
 
 static void put_node(struct flame *f, const struct flame_node *node)
@@ -219,7 +219,7 @@ static void put_cells(struct flame *f, const struct flame_node *node)
     int room = (int)lround((node->begin + node->width) * scale) - left - 2;
     if (room < 1)
         return;
-    char *fit = text_fit_name(node->name, room, true);
+    char *fit = text_fit_name(node->name, room, true, NULL);
     int padding = room - (int)text_width(fit, true);
     char *text = mem_printf("[%s%*s]", fit, padding > 0 ? padding : 0, "");
     frame_text(f->plot, f->left + left, f->top + (double)node->depth, ANCHOR_LEFT,
@@ -361,12 +361,10 @@ static void draw(struct flame *f, const struct aggregate *a)
     free(subtitle);
 }
 
-/* Is there a row that filters have not excluded? */
-static int check_rows(const struct plot *plot, const struct aggregate *a, struct error *err)
+/* Is there a row that filters, of this tool or of the one that made the profile, have not excluded? */
+static int check_rows(const struct aggregate *a, struct error *err)
 {
     struct ranking ranking;
-    if (plot->options->selection == NULL)
-        return 0;
     ranking_make(&ranking, a, METRIC_TIME, 0);
     int result = ranking_check(&ranking, err);
     ranking_free(&ranking);
@@ -389,7 +387,7 @@ static int draw_flame(struct plot *plot, struct error *err)
         flame_tree_make(&f.tree, a, metric, page ? smallest_part_of_page : smallest_part);
         f.unit = ranking_metric_unit(aggregate_quantity(a), metric);
         f.metric_name = ranking_metric_name(aggregate_quantity(a), metric);
-        result = check_rows(plot, a, err);
+        result = check_rows(a, err);
         if (result == 0 && f.tree.negative > 0 && !(f.tree.nodes[0].value > 0))
             result = error_set(err, NULL, NO_OFFSET, "no row has %s above 0", f.metric_name);
         if (result == 0)

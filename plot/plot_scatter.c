@@ -226,7 +226,7 @@ static bool put_name(struct scatter *s, const struct ranked_row *row)
     bool cells = plot_is_text(s->plot);
     struct script *script = &s->plot->script;
     struct point at = place(s, row->values.time, row->values.energy);
-    char *name = text_fit_name(row->name, script->width * 0.28 / s->size, cells);
+    char *name = text_fit_name(row->name, script->width * 0.28 / s->size, cells, script->glyphs);
     double width = text_width(name, cells) * s->size * (cells ? 1 : HINTING);
     struct place found;
     bool any = find_beside(s, at, width, &found) || (!cells && find_around(s, at, width, &found));

@@ -294,7 +294,7 @@ static void put_letters(struct timeline *t)
         }
         frame_text(t->plot, f->left, first + (double)lane, ANCHOR_LEFT, t->plot->script.theme->text,
                    1, line);
-        char *name = text_fit_name(t->bins.lanes[lane].name, f->left - 1, true);
+        char *name = text_fit_name(t->bins.lanes[lane].name, f->left - 1, true, NULL);
         frame_text(t->plot, f->left - 2, first + (double)lane, ANCHOR_RIGHT,
                    t->plot->script.theme->text, 1, name);
         free(name);

@@ -9,12 +9,15 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "plot/gnuplot.h"
 #include "plot/text.h"
+#include "plot/text_filter.h"
 
 void script_free(struct script *s)
 {
     buffer_free(&s->text);
+    glyphs_delete(s->glyphs);
 }
 
 void script_add(struct script *s, const char *format, ...)
@@ -31,11 +34,15 @@ void script_add(struct script *s, const char *format, ...)
  * concatenation operator: 'it'."\047".'s' */
 void script_quote(struct script *s, const char *text)
 {
-    char *visible = text_visible(text);
+    char *visible = text_visible(text, s->glyphs);
     buffer_u8(&s->text, '\'');
     for (const char *c = visible; *c != '\0'; c++) {
         if (*c != '\'') {
-            buffer_u8(&s->text, (uint8_t)*c);
+            size_t length = utf8_length(c); /* visible texts are valid */
+            buffer_bytes(&s->text, c, length);
+            if (s->picture == PICTURE_TXT && utf8_columns(c, length) > 1)
+                buffer_u8(&s->text, TEXT_FILLER);
+            c += length - 1;
             continue;
         }
         script_add(s, "'.\"");
@@ -132,7 +139,7 @@ void script_row_end(struct script *s)
 
 void script_row_end_name(struct script *s, const char *name)
 {
-    char *visible = text_visible(name);
+    char *visible = text_visible(name, NULL);
     buffer_bytes(&s->text, visible, strlen(visible));
     buffer_u8(&s->text, '\n');
     free(visible);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "plot/text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static double ascii_width(char c)
     return c == '_' || c == '*' ? 0.5 : 0.63;
 }
 
-/* Characters two cells wide: East Asian scripts, pictographs. */
+/* Characters as wide as high: East Asian scripts, pictographs. */
 static bool is_wide(const char *text, size_t length)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -41,9 +42,9 @@ static bool is_wide(const char *text, size_t length)
 
 static double character_width(const char *text, size_t length, bool cells)
 {
-    if (length > 1)
-        return is_wide(text, length) ? (cells ? 2 : 1.1) : cells ? 1 : 0.8;
-    return cells ? 1 : ascii_width(*text);
+    if (cells)
+        return (double)utf8_columns(text, length);
+    return length == 1 ? ascii_width(*text) : is_wide(text, length) ? 1.1 : 0.8;
 }
 
 static size_t step(const char *text)
@@ -92,14 +93,30 @@ static size_t tail_start(const char *text, double width, bool cells)
     return at;
 }
 
-char *text_visible(const char *name)
+char *text_visible(const char *name, struct glyphs *glyphs)
 {
-    return utf8_visible(name, NULL);
+    char *visible = utf8_visible(name, NULL);
+    if (glyphs == NULL)
+        return visible;
+    char *copy = mem_alloc(strlen(visible) * 3 + 1), *to = copy; /* 2 bytes become 6 */
+    for (size_t at = 0, length; visible[at] != '\0'; at += length) {
+        length = step(visible + at);
+        uint32_t code = utf8_code(visible + at, length);
+        if (!glyphs_have(glyphs, code)) {
+            to += sprintf(to, "\\u%04" PRIx32, code);
+            continue;
+        }
+        memcpy(to, visible + at, length);
+        to += length;
+    }
+    *to = '\0';
+    free(visible);
+    return copy;
 }
 
-char *text_fit(const char *text, double width, bool cells)
+char *text_fit(const char *text, double width, bool cells, struct glyphs *glyphs)
 {
-    char *visible = text_visible(text);
+    char *visible = text_visible(text, glyphs);
     if (text_width(visible, cells) <= width)
         return visible;
     const char *dots = cells ? ".." : "\xe2\x80\xa6";
@@ -132,7 +149,7 @@ static char *fit_function(const char *visible, double width, bool cells)
         free(inner);
         inner = next;
     }
-    char *fit = text_fit(inner != NULL ? inner : shorter, width, cells);
+    char *fit = text_fit(inner != NULL ? inner : shorter, width, cells, NULL);
     free(inner);
     free(shorter);
     return fit;
@@ -149,11 +166,11 @@ static size_t side_start(const char *visible)
     return at > 0 && strncmp(visible + at, " [clone ", 8) != 0 ? at : end;
 }
 
-char *text_fit_name(const char *name, double width, bool cells)
+char *text_fit_name(const char *name, double width, bool cells, struct glyphs *glyphs)
 {
-    char *visible = text_visible(name);
+    char *visible = text_visible(name, glyphs);
     size_t start = side_start(visible);
-    char *side = text_fit(visible + start, width / 2, cells);
+    char *side = text_fit(visible + start, width / 2, cells, NULL);
     visible[start] = '\0';
     char *function = fit_function(visible, width - text_width(side, cells), cells);
     char *fit = mem_printf("%s%s", function, side);

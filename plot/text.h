@@ -6,19 +6,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "plot/glyphs.h"
+
 /* Width of TEXT (valid UTF-8) in DejaVu Sans [em] or, with CELLS, on a terminal [cells]. */
 double text_width(const char *text, bool cells);
 
 /* A copy of NAME that is valid in a picture: the bytes of control characters, of characters that are forbidden in XML
- * or invisible, and stray bytes become \xNN. Caller frees. */
-char *text_visible(const char *name);
+ * or invisible, and stray bytes become \xNN; characters that GLYPHS (NULL: all) do not have become \uNNNN. Caller frees. */
+char *text_visible(const char *name, struct glyphs *glyphs);
 
 /* The same, shortened in the middle to WIDTH (units of text_width). Caller frees. */
-char *text_fit(const char *text, double width, bool cells);
+char *text_fit(const char *text, double width, bool cells, struct glyphs *glyphs);
 
 /* The same for the name of a row, which first loses the arguments of templates and functions as needed, but keeps the
  * side that follows it in brackets. */
-char *text_fit_name(const char *name, double width, bool cells);
+char *text_fit_name(const char *name, double width, bool cells, struct glyphs *glyphs);
 
 /* The format of numbers up to a given one: value / factor, with prefix and unit. */
 struct scale {

@@ -36,7 +36,7 @@ int text_filter_put(struct text_filter *f, const char *data, size_t size)
                 return -1;
             continue;
         }
-        if (c == '\f')
+        if (c == '\f' || c == TEXT_FILLER)
             continue;
         buffer_u8(&f->line, (uint8_t)c);
         f->any |= c == '\033';

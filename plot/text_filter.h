@@ -1,11 +1,14 @@
 /* Removes the padding of gnuplot from text pictures: blanks at the ends of lines, blank lines at the end, a
- * form feed at the beginning.
+ * form feed at the beginning, and the fillers after characters that are two columns wide.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_TEXT_FILTER_H
 #define PLOT_TEXT_FILTER_H
 
 #include "base/buffer.h"
 #include "base/output.h"
+
+/* gnuplot counts one column for each character. No text contains this one: control characters have become visible. */
+#define TEXT_FILLER '\x7f'
 
 struct text_filter {
     struct output *out; /* borrowed; zero the rest to begin */

@@ -218,6 +218,8 @@ static bool parse_report(struct aggregate_command *o, int key, char *argument,
         return true;
     case KEY_CUMULATIVE:
         o->report.cumulative = tool_number(state, "--cumulative", argument, 0, 100);
+        if (o->report.cumulative == 0)
+            argp_error(state, "--cumulative must be greater than 0");
         return true;
     case KEY_TREE:
         o->report.tree = true;
@@ -281,11 +283,22 @@ static void check_latency(struct attribution_options *rows, struct argp_state *s
     w->model = &energy_by_thread;
 }
 
-static void check_lag(const struct weigh_options *w, struct argp_state *state)
+/* Options that have no effect with other models. */
+static void check_model(const struct aggregate_command *o, struct argp_state *state)
 {
+    const struct attribution_options *rows = &o->aggregate.rows;
+    const struct weigh_options *w = &rows->weigh;
     bool shared = w->model == NULL || w->model == &energy_by_share;
     if (w->lag > 0 && (!shared || w->wall_time))
         argp_error(state, "--sensor-lag is for --energy-model=share and fit, without --wall-time");
+    if ((rows->given & 1U << OPTION_OTHERS) != 0 && (!shared || rows->fit || w->wall_time))
+        argp_error(state, "--others is for --energy-model=share, without --wall-time");
+    if (o->statics && !shared)
+        argp_error(state, "--static needs --energy-model=share or fit: with the other models, "
+                          "energy of idle time is in rows");
+    if (o->statics && !rows->fit &&
+        (o->selection.filter_count > 0 || o->selection.exclude_external))
+        argp_error(state, "--static needs all rows: filters exclude idle time and other programs");
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -304,7 +317,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state,
                        "--static takes no power with --energy-model=fit, which estimates it");
         check_latency(&o->aggregate.rows, state);
-        check_lag(&o->aggregate.rows.weigh, state);
+        check_model(o, state);
         if (o->threads)
             add_thread_key(&o->aggregate.rows.keys);
         if (o->external_keys != NULL)

@@ -7,18 +7,27 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 enum { TAB = 8 };
 
 char *text_expand_tabs(const char *text)
 {
     char *wide = mem_alloc(strlen(text) * TAB + 1), *to = wide;
-    for (size_t column = 0; *text != '\0'; text++) {
-        size_t count = *text == '\t' ? TAB - column % TAB : 1;
-        memset(to, *text == '\t' ? ' ' : *text, count);
-        to += count;
-        column += *text == '\t' ? count
-                                : ((unsigned char)*text & 0xc0) != 0x80; /* characters, not bytes */
+    for (size_t column = 0; *text != '\0';) {
+        size_t length = utf8_length(text), count = TAB - column % TAB;
+        if (*text == '\t') {
+            memset(to, ' ', count);
+            to += count;
+            column += count;
+            text++;
+            continue;
+        }
+        column += utf8_columns(text, length);
+        length = length > 0 ? length : 1;
+        memcpy(to, text, length);
+        to += length;
+        text += length;
     }
     *to = '\0';
     return wide;

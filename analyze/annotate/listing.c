@@ -313,16 +313,7 @@ static void put_origin(struct listing *l, const struct listed *line, size_t used
     free(origin);
 }
 
-/* The number of bytes of the first COUNT characters of TEXT (valid UTF-8). */
-static size_t bytes_of(const char *text, size_t count)
-{
-    const char *at = text;
-    for (size_t i = 0; i < count && *at != '\0'; i++)
-        at += utf8_length(at);
-    return (size_t)(at - text);
-}
-
-/* The text of LINE, the end of which makes room for "..." if it is too long. Returns its number of characters. */
+/* The text of LINE, the end of which makes room for "..." if it is too long. Returns its width. */
 static size_t put_text(struct listing *l, const struct listed *line)
 {
     static const char dots[] = "...";
@@ -333,8 +324,9 @@ static size_t put_text(struct listing *l, const struct listed *line)
     size_t shown = elide_width(visible);
     if (l->line_width > 0 && before + shown > l->line_width) {
         shown = l->line_width > before + strlen(dots) ? l->line_width - before : strlen(dots);
-        output_printf(l->out, " %.*s%s", (int)bytes_of(visible, shown - strlen(dots)), visible,
-                      dots);
+        visible[elide_end(visible, shown - strlen(dots))] = '\0';
+        shown = elide_width(visible) + strlen(dots);
+        output_printf(l->out, " %s%s", visible, dots);
     } else {
         output_printf(l->out, " %s", visible);
     }

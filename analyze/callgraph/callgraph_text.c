@@ -16,10 +16,14 @@
 #include "base/utf8.h"
 
 enum {
-    ARC_NAME = 13 + 2 + 10, /* where names begin, without the columns of costs and calls */
-    PRIMARY_NAME = ARC_NAME - 4,
-    MIN_NAME = 10,   /* what they have of a line that is too short */
-    SHORT_LINE = 100 /* has narrower columns, and neither energy nor binaries */
+    BEFORE = 13 + 2, /* columns beside those of costs and calls */
+    ARC_GAP =
+        10, /* before names, at least MIN_GAP after numbers that are wider than their column */
+    PRIMARY_GAP = ARC_GAP - 4,
+    MIN_GAP = 2,
+    MIN_NAME = 10,    /* what they have of a line that is too short */
+    SHORT_LINE = 100, /* has narrower columns, and no binaries */
+    ENERGY_LINE = 120 /* has room for energy */
 };
 
 static bool is_short_line(const struct callgraph_view *v)
@@ -29,7 +33,7 @@ static bool is_short_line(const struct callgraph_view *v)
 
 static bool has_energy(const struct callgraph_view *v)
 {
-    return v->quantity->name != NULL && !is_short_line(v);
+    return v->quantity->name != NULL && (v->width == 0 || v->width >= ENERGY_LINE);
 }
 
 static void put_cost(const struct callgraph_view *v, struct output *out,
@@ -60,35 +64,59 @@ static bool names_binaries(const struct callgraph_view *v)
     return v->name_binaries && !is_short_line(v);
 }
 
-/* " (libc.so.6) <cycle 2> [7]"; caller frees. */
-static char *after_name(const struct callgraph_view *v, const struct call_node *node)
+/* " (libc.so.6)", of which at least the number is kept where a line has less than ROOM columns for it; caller frees. */
+static char *binary_after_name(const struct callgraph_view *v, const struct call_node *node,
+                               size_t room)
 {
-    char cycle[32] = "";
-    const bool named = names_binaries(v);
-    char *binary = named ? utf8_visible(node->binary, NULL) : mem_strdup("");
-    if (node->cycle != 0)
-        snprintf(cycle, sizeof cycle, " <cycle %" PRIu32 ">", node->cycle);
-    const char *open = named ? " (" : "", *close = named ? ")" : "";
-    char *text = mem_printf("%s%s%s%s [%" PRIu32 "]", open, binary, close, cycle, node->index);
+    if (!names_binaries(v))
+        return mem_strdup("");
+    char *visible = utf8_visible(node->binary, NULL);
+    char *binary = v->width > 0 ? elide_middle(visible, room) : mem_strdup(visible);
+    char *text = mem_printf(" (%s)", binary);
+    free(visible);
     free(binary);
     return text;
 }
 
-/* The name of NODE, which begins after AT columns and those of the costs, with what follows it, in the rest of the line. */
+/* The name of NODE, which begins in column AT, with what follows it, in the rest of the line:
+ * "write (libc.so.6) <cycle 2> [7]". */
 static void put_name(const struct callgraph_view *v, struct output *out,
-                     const struct call_node *node, int at)
+                     const struct call_node *node, size_t at)
 {
-    char *name = utf8_visible(node->function, NULL), *after = after_name(v, node);
-    size_t used = (size_t)(at + cost_width(v) + called_width(v)) + elide_width(after);
+    enum { BRACKETS = 3 };
+    char end[64];
+    char *name = utf8_visible(node->function, NULL);
+    if (node->cycle != 0)
+        snprintf(end, sizeof end, " <cycle %" PRIu32 "> [%" PRIu32 "]", node->cycle, node->index);
+    else
+        snprintf(end, sizeof end, " [%" PRIu32 "]", node->index);
+    size_t used = at + strlen(end), room = v->width > used ? v->width - used : 0;
+    size_t wanted = elide_width(name) + BRACKETS, left = room > wanted ? room - wanted : 0;
+    size_t least = room / 3 > MIN_NAME ? room / 3 : (size_t)MIN_NAME;
+    char *binary = binary_after_name(v, node, left > least ? left : least);
     if (v->width > 0) {
-        char *shorter =
-            elide(name, v->width > used + MIN_NAME ? v->width - used : (size_t)MIN_NAME);
+        used = elide_width(binary);
+        char *shorter = elide(name, room > used + MIN_NAME ? room - used : (size_t)MIN_NAME);
         free(name);
         name = shorter;
     }
-    output_printf(out, "%s%s\n", name, after);
+    output_printf(out, "%s%s%s\n", name, binary, end);
     free(name);
-    free(after);
+    free(binary);
+}
+
+/* The number of calls in its column and the gap of GAP columns before names. Returns the column in which the name begins. */
+static size_t put_called(const struct callgraph_view *v, struct output *out, char *called,
+                         size_t gap)
+{
+    size_t after = MIN_NAME + (names_binaries(v) ? MIN_NAME + strlen(" ()") : 0) + strlen(" [12]");
+    size_t width = (size_t)called_width(v), before = (size_t)(BEFORE + cost_width(v));
+    if (v->width > 0 && before + strlen(called) + MIN_GAP + after > v->width)
+        called[strcspn(called, "/+")] = '\0'; /* of 10^12 calls, the first number must do */
+    size_t length = strlen(called), over = length > width ? length - width : 0;
+    size_t left = gap > over + MIN_GAP ? gap - over : (size_t)MIN_GAP;
+    output_printf(out, "  %*s%*s", (int)width, called, (int)left, "");
+    return before + width + over + left;
 }
 
 /* A line above or below the primary line of an entry. OTHER is the function that it names. */
@@ -106,8 +134,7 @@ static void put_arc(const struct callgraph_view *v, struct output *out, const st
                  callgraph_whole(v->graph, callee)->calls);
         put_cost(v, out, &arc->self, &arc->children);
     }
-    output_printf(out, "  %*s          ", called_width(v), called);
-    put_name(v, out, other, ARC_NAME);
+    put_name(v, out, other, put_called(v, out, called, ARC_GAP));
 }
 
 static void put_primary(const struct callgraph_view *v, struct output *out,
@@ -121,12 +148,12 @@ static void put_primary(const struct callgraph_view *v, struct output *out,
         snprintf(called, sizeof called, "%" PRIu64, node->calls);
     output_printf(out, "%-6s %6.1f", index, callgraph_share(v->graph, node));
     put_cost(v, out, &node->self, &node->children);
-    output_printf(out, "  %*s      ", called_width(v), called);
+    size_t at = put_called(v, out, called, PRIMARY_GAP);
     if (is_cycle)
         output_printf(out, "<cycle %" PRIu32 " as a whole> [%" PRIu32 "]\n", node->cycle,
                       node->index);
     else
-        put_name(v, out, node, PRIMARY_NAME);
+        put_name(v, out, node, at);
 }
 
 static void put_function(const struct callgraph_view *v, struct output *out,
@@ -139,7 +166,8 @@ static void put_function(const struct callgraph_view *v, struct output *out,
         put_arc(v, out, arc, &g->nodes[arc->caller]);
     }
     if (node->caller_count == 0)
-        output_printf(out, "%*s<spontaneous>\n", ARC_NAME + cost_width(v) + called_width(v), "");
+        output_printf(out, "%*s<spontaneous>\n", BEFORE + cost_width(v) + called_width(v) + ARC_GAP,
+                      "");
     put_primary(v, out, node, false);
     for (uint32_t i = 0; i < node->callee_count; i++)
         put_arc(v, out, &g->arcs[callees[i]], &g->nodes[g->arcs[callees[i]].callee]);
@@ -169,8 +197,7 @@ static void put_member(const struct callgraph_view *v, struct output *out,
              node->calls, node->recursive);
     output_printf(out, "%*s", 13, "");
     put_cost(v, out, &node->self, &node->children);
-    output_printf(out, "  %*s          ", called_width(v), called);
-    put_name(v, out, node, ARC_NAME);
+    put_name(v, out, node, put_called(v, out, called, ARC_GAP));
 }
 
 /* A cycle: its callers, then its members with their cost. */
@@ -192,10 +219,11 @@ static void put_head(const struct callgraph_view *v, struct output *out)
         output_printf(out, ", %s %.6g %s", q->name, v->graph->total.energy, q->unit);
     output_printf(out, ", %" PRIu32 " functions, %zu arcs, %" PRIu32 " cycles\n",
                   v->graph->function_count, v->graph->arc_count, v->graph->cycle_count);
-    if (is_short_line(v) && (v->name_binaries || q->name != NULL))
-        output_printf(
-            out, "(not shown: %s%s%s; --wide shows all)\n", q->name != NULL ? q->name : "",
-            q->name != NULL && v->name_binaries ? ", " : "", v->name_binaries ? "binaries" : "");
+    bool no_energy = q->name != NULL && !has_energy(v);
+    bool no_binaries = v->name_binaries && !names_binaries(v);
+    if (no_energy || no_binaries)
+        output_printf(out, "(not shown: %s%s%s; --wide shows all)\n", no_energy ? q->name : "",
+                      no_energy && no_binaries ? ", " : "", no_binaries ? "binaries" : "");
     output_printf(out, "\n");
     output_printf(out, "%-6s %6s %10s %10s", "index", "% time", "self [s]", "children");
     if (has_energy(v)) {

@@ -241,6 +241,8 @@ static bool parse_rows(int key, char *argument, struct argp_state *state)
         return true;
     case KEY_CUMULATIVE:
         o->compare.cumulative = tool_number(state, "--cumulative", argument, 0, 100) / 100;
+        if (o->compare.cumulative == 0)
+            argp_error(state, "--cumulative must be greater than 0");
         return true;
     default:
         return false;

@@ -176,7 +176,7 @@ static void measure(struct state *s)
             continue;
         char *title = title_of(s, i);
         column->decimals = decimals_of(s, i);
-        column->width = column->least = strlen(title);
+        column->width = column->least = elide_width(title);
         free(title);
         if (interval_of(s, i) != NULL)
             s->columns[s->head->columns[i].interval].width = interval_width(s, i);
@@ -208,7 +208,7 @@ static size_t arrange(const struct state *s, size_t *order)
 
 /* ---- lines ---- */
 
-/* SHOWN in at most WIDTH characters. */
+/* SHOWN in at most WIDTH columns. */
 static void shorten(struct shown *shown, size_t width)
 {
     if (shown->width <= width)
@@ -260,29 +260,30 @@ static void put_titles(struct state *s, const size_t *order, size_t count)
     for (size_t i = 0; i < count; i++) {
         char *title = title_of(s, order[i]);
         output_write(s->out, "  ", i > 0 ? 2 : 0);
-        put_padded(s->out, title, strlen(title), s->columns[order[i]].width,
+        put_padded(s->out, title, elide_width(title), s->columns[order[i]].width,
                    s->head->columns[order[i]].is_text, i + 1 == count);
         free(title);
     }
     output_printf(s->out, "%s\n", s->head->color ? "\033[0m" : "");
 }
 
-/* The bytes of TEXT before the last blank in its first WIDTH characters; 0 if that is less than half of them, or if all of it
+/* The bytes of TEXT before the last blank in its first WIDTH columns; 0 if that is less than half of them, or if all of it
  * fits. */
 static size_t break_at(const char *text, size_t width)
 {
     size_t found = 0, used = 0;
-    for (const char *at = text; used <= width; used++) {
+    for (const char *at = text; used <= width;) {
         if (*at == '\0')
             return 0;
         found = *at == ' ' && used >= width / 2 ? (size_t)(at - text) : found;
         size_t length = utf8_length(at);
+        used += utf8_columns(at, length);
         at += length > 0 ? length : 1;
     }
     return found;
 }
 
-/* TEXT after INDENT characters; if it is too long, its second line is below, which loses its middle if necessary. */
+/* TEXT after INDENT columns; if it is too long, its second line is below, which loses its middle if necessary. */
 static void put_text_fact(struct state *s, const char *text, size_t indent)
 {
     size_t width = s->style.width > indent ? s->style.width - indent : SIZE_MAX;

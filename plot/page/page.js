@@ -394,5 +394,5 @@
     });
   }
 
-  ({hist: drawHist, rows: drawRows, timeline: drawTimeline, heatmap: drawHeatmap, flame: drawFlame})[data.kind]();
+  ({nothing: function () {}, hist: drawHist, rows: drawRows, timeline: drawTimeline, heatmap: drawHeatmap, flame: drawFlame})[data.kind]();
 })();

@@ -610,7 +610,7 @@ class Limits(TableCase):
             self.assertAlmostEqual(row["share_ci_approx"], 100 * self.half(p, n, row["entries"] * 3), 12)
 
     def test_wrong_limits(self):
-        for argv in (["--top", "0"], ["--top", "-1"], ["--top", "x"], ["--threshold", "101"], ["--cumulative", "-1"],
+        for argv in (["--top", "0"], ["--top", "-1"], ["--top", "x"], ["--threshold", "101"], ["--cumulative", "-1"], ["--cumulative", "0"],
                      ["--threshold", "nan"], ["--sort", "colour"], ["--start", "-1"], ["--end", "x"], ["-j", "0"],
                      ["--mode", "x"], ["--energy-model", "x"], ["--max-gap", "-1"], ["--max-gap", "0"],
                      ["--start", "2", "--end", "1"], ["--phase", ""], ["--phase", ":1"]):

@@ -103,12 +103,17 @@ class StaticTest(tool.Case):
         code = [row for row in rows.values() if row["time"]]
         self.assertAlmostEqual(ratio, sum(r["energy"] for r in code) / sum(r["static"] for r in code), 6)
 
+    def aggregated(self, path, *options):
+        name = path + options[-1].split("=")[-1] + ".pbin"
+        self.succeeds(["pbin-aggregate", *options, path, "-o", name])
+        return name
+
     def test_refused(self):
         path, other = self.put(make(idling(1))), self.put(make(idling(1), baseline_w=3.0), "other.pbin")
         both = self.put(make(idling(1), baseline_w=4.0), "both.pbin")
         for argv, status, text in (([path], 1, "no baseline of the value, or different ones"), ([other, both], 1, "different ones"),
-                                   (["--energy-model=sample", both], 1, "needs --energy-model=share or fit"),
-                                   (["--filter", "function=f1", both], 1, "needs all rows"),
+                                   ([self.aggregated(both, "--energy-model=sample")], 1, "needs --energy-model=share or fit"),
+                                   ([self.aggregated(both, "--filter", "function=f1")], 1, "needs all rows"),
                                    (["--static=0", both], 2, "greater than 0"), (["--static=x", both], 2, "--static")):
             ended = tool.run(["pbin-aggregate", "--static", *argv])
             self.assertEqual(ended.status, status, argv)
@@ -117,6 +122,25 @@ class StaticTest(tool.Case):
         for value in (float("nan"), float("inf"), -1.0, 1e300):
             bad = self.put(make(idling(1), baseline_w=value), "bad.pbin")
             self.assertEqual(tool.run(["pbin-aggregate", "--static", bad]).status, 1, value)
+
+    def test_wrong_usage(self):
+        """What is wrong whatever the file contains is refused without reading it."""
+        for text, *options in (("needs --energy-model=share or fit", "--static", "--energy-model=sample"),
+                               ("needs --energy-model=share or fit", "--energy-model=thread", "--static=5"),
+                               ("needs --energy-model=share or fit", "--static", "--subtract-latency=thread"),
+                               ("needs all rows", "--static", "--filter", "function=f1"),
+                               ("needs all rows", "--static", "--exclude", "function~f"),
+                               ("needs all rows", "--exclude-external", "--static=5"),
+                               ("--others is for", "--others=ignore", "--energy-model=thread"),
+                               ("--others is for", "--others=split", "--energy-model=sample"),
+                               ("--others is for", "--energy-model=fit", "--others=ignore"),
+                               ("--others is for", "--others=ignore", "--wall-time")):
+            ended = tool.run(["pbin-aggregate", *options, self.folder + "/absent.pbin"])
+            self.assertEqual(ended.status, 2, options)
+            self.assertIn(text, ended.err)
+        path = self.put(make(idling(1), baseline_w=4.0))
+        self.table("--static", "--energy-model=fit", "--filter", "function=f1", path)
+        self.table("--static", "--start=0.1", "--others=ignore", "--energy-model=share", path)
 
     def test_value_chosen_by_name(self):
         """A baseline is that of the PMU value: also if that is chosen by its name, but not of other values."""

@@ -12,6 +12,7 @@ import re
 import struct
 import subprocess
 import termios
+import unicodedata
 import unittest
 
 import pbin
@@ -67,6 +68,20 @@ class Width(TablesCase):
                 with self.subTest(argv=argv, width=width):
                     lines = self.at_width(width, *argv)
                     self.assertEqual([line for line in lines if len(line) > width], [])
+
+    def test_wide_characters(self):
+        """East Asian characters take two columns: they do not shift others, nor make lines too wide."""
+        columns = lambda text: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+        names = ["\u65e5\u672c\u8a9e\u306e\u95a2\u6570", "\ud568\uc218" * 40, "a\u6587b\u5b57" * 30, "plain", "\U0001f600::f<\u4e2d>(int)"] * 6
+        files = [self.make(f"w{i}.pbin", i, names, target="\u30d7\u30ed\u30b0\u30e9\u30e0", command="\u5f15 \u6570" * 60) for i in range(2)]
+        for argv in (["pbin-aggregate", files[0]], ["pbin-aggregate", "--columns=function,time,binary", files[0]], ["pbin-compare", *files]):
+            for width in (80, 81, 120, 1000):
+                lines = self.at_width(width, *argv)
+                self.assertEqual([line for line in lines if columns(line) > width], [], (argv, width))
+                if argv[1].startswith("--columns"):
+                    table = lines[lines.index("") + 1:-2]
+                    at = {columns(re.match(r"(.*?  +)[0-9.]+  +\S+$", line)[1] + re.search(r"([0-9.]+)  +\S+$", line)[1]) for line in table[1:-1]}
+                    self.assertEqual(len(at), 1, table)
 
     def test_no_row_is_lost(self):
         for argv in self.all_tables():

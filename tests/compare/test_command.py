@@ -159,7 +159,7 @@ class Usage(tool.Case):
                 ("unknown --metric", "--metric", "x", *two), ("unknown --error", "--error", "x", *two),
                 ("unknown --aggregate", "--aggregate", "x", *two), ("unknown --sort", "--sort", "x", *two),
                 ("--top must be", "--top", "0", *two), ("--largest must be", "--largest", "0", *two),
-                ("--threshold must be", "--threshold", "101", *two), ("filter 'colour=x'", "--filter", "colour=x", *two), ("--alpha must be", "--alpha", "0", *two),
+                ("--threshold must be", "--threshold", "101", *two), ("--cumulative must be", "--cumulative", "0", *two), ("filter 'colour=x'", "--filter", "colour=x", *two), ("--alpha must be", "--alpha", "0", *two),
                 ("--alpha must be", "--alpha", "0.6", *two), ("--min-share must be", "--min-share", "101", *two),
                 ("--noise must be", "--noise", "-1", *two), ("unknown format", "--format", "xml", *two),
                 ("has 1 names for 2", "-n", "a", *two), ("more names", "-n", "a,b,c", *two),

@@ -2,14 +2,17 @@
 
 SPDX-License-Identifier: MIT
 """
+import itertools
 import json
 import re
 import shutil
 import subprocess
 import unittest
+from fractions import Fraction as F
 
 import elffile
 import gmonfile
+import pbin
 import tool
 from gmonfile import Histogram, Profile
 
@@ -73,6 +76,25 @@ class Callgraph(tool.Case):
         whole = lines({}, file)
         self.assertIn(names[2], "".join(whole))
         self.assertEqual(lines({"COLUMNS": "80"}, "--wide", file), whole)
+
+    def test_text_of_large_numbers(self):
+        """Large numbers of calls, energies and the names of binaries do not make lines longer than the terminal."""
+        names = ["main", "some_function_name_of_a_library", "another_function_with_a_long_name"]
+        binaries = ["program", "libwith_a_very_long_name_of_its_own.so.1.2.3", "x"]
+        for calls, power in itertools.product((3, 20_000_000, 10**11, 2**63), (False, True)):
+            meta = {"name": "p", "target": "program", "keys": "binary,function", "wall_ns": 10**9}
+            p = pbin.Profile(meta=dict(meta, pmu=pbin.POWER, unit="W") if power else meta)
+            p.rows = [pbin.Row(key, 1, 1, 1, F(10**9), F(5 * power), F(10**18), F(25 * power), (F(10**9), F(10**9), F(5 * power), F(5 * power)))
+                      for key in sorted(zip(binaries, names), key=pbin.sort_key)]
+            p.runs = [pbin.Run("p", 10**9, 0, 3, F(3 * 10**9), F(15 * power))]
+            p.arcs = [(binaries[a], names[a], binaries[b], names[b], n) for a, b, n in ((0, 1, calls), (1, 2, calls), (2, 2, calls))]
+            file = self.file("large.pbin", pbin.write(p))
+            for width in (80, 99, 100, 119, 120, 121, 200):
+                text = subprocess.run([tool.path("pbin-callgraph"), file], check=True, capture_output=True, text=True,
+                                      env=dict(tool.environment(), COLUMNS=str(width))).stdout
+                self.assertEqual([line for line in text.split("\n") if len(line) > width], [], (calls, power, width))
+                self.assertEqual("not shown: energy" in text, power and width < 120)
+                self.assertIn(text.count(f"{calls}/{calls}"), (4,) if calls < 10**12 or width == 200 else (0, 4), (calls, width))
 
     def dot(self, *options, data=None):
         text = self.succeeds(["pbin-callgraph", "--format", "dot", *options], stdin=data or self.pbin()).out.decode()

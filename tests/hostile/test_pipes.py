@@ -4,6 +4,8 @@ SPDX-License-Identifier: MIT
 """
 import bz2
 import os
+import re
+import signal
 import subprocess
 import unittest
 
@@ -37,6 +39,31 @@ class Endless(tool.Case):
     def test_messages(self):
         self.assertIn("not a raw profile", self.refused(["prof2pbin"], "GGGG"))
         self.assertIn("not a pbin profile", self.refused(["pbin-plot", "heatmap", "-o", self.folder + "/x.svg"], "x"))
+
+
+class Closed(tool.Case):
+    """The reader of standard output has gone."""
+    def status(self, *argv):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as out:
+            ended = tool.run(argv, stdout=out)
+        self.assertEqual(ended.err, "")
+        return ended.status
+
+    def test_help(self):
+        for name in ("sampler", "funcmeter", "prof2pbin", "pbin-aggregate", "pbin-plot"):
+            for option in ("--help", "--usage", "--version", *(["--list-pmus"] if name == "sampler" else [])):
+                self.assertEqual(self.status(name, option), 0, (name, option))
+
+    def test_the_command_inherits_the_signal(self):
+        """It is ignored in the command only if it is ignored in the sampler."""
+        read = ["sh", "-c", "grep SigIgn /proc/self/status"]
+        for ignored in (False, True):
+            ended = subprocess.run([tool.path("sampler"), "-q", "-o", self.folder + "/x.bin", "--", *read], capture_output=True, text=True,
+                                   check=True, timeout=20, restore_signals=not ignored)
+            mask = int(re.search(r"SigIgn:\s*(\w+)", ended.stdout)[1], 16)
+            self.assertEqual(bool(mask >> (signal.SIGPIPE - 1) & 1), ignored)
 
 
 class Zeros(tool.Case):

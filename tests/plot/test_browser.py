@@ -233,6 +233,23 @@ class Interactive(Page):
         self.assertEqual(set(report["again"]), set(report["names"]))
         self.assertGreater(report["zoomed"], 1.5 * report["width"])
 
+    def test_nothing_is_selected(self):
+        """Neither by filters nor in the profile: the page says so, without an error."""
+        empty = []
+        for name, source in (("run", test_plot.RUNS[0]), ("calls", test_plot.CALLS)):
+            empty.append(os.path.join(self.folder, f"{name}.pbin"))
+            self.succeeds(["pbin-aggregate", "-q", "-k", "binary,function", source, "--filter=function=none", "-o", empty[-1]])
+        none = "--filter=function=none"
+        for kind, *argv in (("bars", empty[0]), ("bars", empty[1]), ("bars", test_plot.RUNS[0], none), ("compare", empty[0], empty[0]),
+                            ("compare", *test_plot.RUNS[:2], none), ("flame", "-k", "binary,function", empty[0]),
+                            ("flame", test_plot.RUNS[0], none), ("hist", test_plot.CALLS, none), ("hist", empty[1]),
+                            ("timeline", test_plot.RUNS[0], "--start=1e6"), ("heatmap", test_plot.RUNS[0], "--start=1e6")):
+            with self.subTest(kind=kind, argv=argv):
+                ended = self.succeeds(["pbin-plot", kind, *argv, "--format=html"])
+                self.assertIn("nothing is selected: ", ended.err)
+                report = self.drive(ended.out.decode(), "report.title = texts('h1');")
+                self.assertEqual(report["title"], ["Nothing is selected"])
+
     def test_rows_beside_idle_energy(self):
         """What is not code does not make the bars of code too small to see; both are drawn to scale among themselves."""
         files = [self.file(f"wait{i}.pbin", test_extremes.waiting(i)) for i in range(2)]

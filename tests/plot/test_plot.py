@@ -12,6 +12,7 @@ import random
 import re
 import subprocess
 import tempfile
+import unicodedata
 import xml.etree.ElementTree as xml
 from fractions import Fraction as F
 
@@ -172,6 +173,17 @@ class Pictures(Plot):
                     self.assertEqual([line for line in text.split("\n") if line.endswith(" ") and not options], [])
                     self.assertTrue(text.endswith("\n") and text.splitlines()[-1].strip(), text[-100:])
                     self.assertNotIn("\n\n\n", text)
+
+    def test_text_of_wide_characters(self):
+        """They take two columns: bars begin in the same column, and no line is too wide."""
+        names = {"\u65e5\u672c\u8a9e" * i + "f": [F(10 * i + 10)] for i in range(4)} | {"\ud568" * 100: [F(60)]}
+        text = self.plot("bars", "--format=txt", "--width=80", inputs=[calls_profile("wide.pbin", names)]).decode()
+        columns = lambda line: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+        self.assertEqual([line for line in text.split("\n") if columns(line) > 80], [])
+        bars = [line.partition("#")[0] for line in text.split("\n") if "#" in line]
+        self.assertEqual((len(bars), len({columns(name) for name in bars})), (5, 1), text)
+        for name in bars:  # each ends beside its bar
+            self.assertRegex(name, r"^ +(\u65e5\u672c\u8a9e)*f $|^ \ud568+\.\.\ud568+ $")
 
     def test_timeline_of_threads_alone(self):
         both, alone = (" ".join(svg_texts(self.plot("timeline", "--format=svg", *o))) for o in ((), ("--metric=time",)))
@@ -965,6 +977,19 @@ class Hostile(Plot):
                 else:
                     self.assertTrue([t for t in texts if t.startswith("xxx") and "\u2026" in t and len(t) < 200])
 
+    def test_characters_without_glyph(self):
+        """Pango draws them as boxes, which gnuplot makes larger than the picture. No font has those that are no characters."""
+        hostile = ["a\ufdd0b", "\ufdd1" * 300, "\U000edcba\u0378"]
+        shown = ["".join(c if c < "\u0300" else f"\\u{ord(c):04x}" for c in name) for name in hostile]
+        pictures = {"png": [], "pdf": []}
+        for names in (hostile, shown):
+            profile = calls_profile("glyphs.pbin", {n: [F(i + 1)] for i, n in enumerate(names)})
+            for form, drawn in pictures.items():
+                out = self.plot("bars", f"--format={form}", "--title", names[0], inputs=[profile])
+                drawn.append(re.sub(rb"/CreationDate \(.*?\)", b"", out))
+        for form, (drawn, expected) in pictures.items():
+            self.assertEqual(drawn, expected, form)
+
     def test_filters(self):
         """Rows that filters exclude are in no kind of picture."""
         for kind in ("bars", "cumulative", "box", "violin", "scatter", "flame", "compare", "dumbbell"):
@@ -1090,6 +1115,11 @@ class Errors(Plot):
                 self.assertTrue(any(part in text for text in svg_texts(ended.out)))
         self.plot("bars", "-q", "--filter=function=none", "-o", "n.svg", "--script")
         self.assertEqual(sorted(os.listdir(self.folder)), ["n.svg", "n.svg.csv", "n.svg.gp"])
+        empty = os.path.join(self.folder, "empty.pbin")
+        self.succeeds(["pbin-aggregate", "-q", "--filter=function=none", RUNS[0], "-o", empty])
+        for kind in ("bars", "flame"):
+            ended = self.succeeds(["pbin-plot", kind, "-k", "binary,function", empty, "--format=svg"])
+            self.assertIn("nothing is selected: there are no rows to draw", ended.err)
         page = self.plot("bars", "-q", "--filter=function=none", "--format=html")
         self.assertIn(b"Nothing is selected", page)
 

@@ -143,13 +143,22 @@ static void functions_alone(struct check *check)
 /* No text, however odd, becomes longer than asked, or is read beyond its end. */
 static void any_width(struct check *check)
 {
-    static const char *const texts[] = {"<<<<",         "f<<(>>)",
-                                        "operator",     "operator<",
-                                        "x operator()", ">->",
-                                        "{<[(",         "",
-                                        "(a)(b)(c)",    "f<aaaaa<bbbbb<ccccc>>>(ddddd(eeeee))",
-                                        "::",           "::::a::",
-                                        "a::b::<...>",  "a::operator b::c()"};
+    static const char *const texts[] = {
+        "<<<<",
+        "f<<(>>)",
+        "operator",
+        "operator<",
+        "x operator()",
+        ">->",
+        "{<[(",
+        "",
+        "(a)(b)(c)",
+        "f<aaaaa<bbbbb<ccccc>>>(ddddd(eeeee))",
+        "::",
+        "::::a::",
+        "a::b::<...>",
+        "a::operator b::c()",
+        "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e::a\xe9\x96\xa2\xe6\x95\xb0<int>(long)"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         for (size_t width = 0; width < 40; width++) {
             char *got = elide(texts[i], width);

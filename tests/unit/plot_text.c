@@ -35,39 +35,39 @@ static void values_with_prefixes(struct check *check)
 
 static void names_are_shortened_in_the_middle(struct check *check)
 {
-    char *text = text_fit("abcdefghijklmnopqrstuvwxyz", 10, true);
+    char *text = text_fit("abcdefghijklmnopqrstuvwxyz", 10, true, NULL);
     CHECK_STR(text, "abcd..wxyz");
     free(text);
-    text = text_fit("short", 10, true);
+    text = text_fit("short", 10, true, NULL);
     CHECK_STR(text, "short");
     free(text);
     /* characters stay whole */
-    text = text_fit("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 4, true);
+    text = text_fit("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 4, true, NULL);
     CHECK_STR(text, "\xc3\xa4..\xc3\xa4");
     free(text);
-    text = text_fit("a\nb\xff", 100, false);
+    text = text_fit("a\nb\xff", 100, false, NULL);
     CHECK_STR(text, "a\\x0ab\\xff");
     free(text);
-    text = text_fit_name("std::sort<A, B>(A, B) const", 18, true);
+    text = text_fit_name("std::sort<A, B>(A, B) const", 18, true, NULL);
     CHECK_STR(text, "std::sort<...>");
     free(text);
-    text = text_fit_name("std::mine::sort<A, B>(A, B) const", 15, true);
+    text = text_fit_name("std::mine::sort<A, B>(A, B) const", 15, true, NULL);
     CHECK_STR(text, "...sort<...>");
     free(text);
-    text = text_fit_name("std::a_long_name<A, B>(A, B) const", 14, true);
+    text = text_fit_name("std::a_long_name<A, B>(A, B) const", 14, true, NULL);
     CHECK_STR(text, "a_long_name");
     free(text);
-    text = text_fit_name("std::mine::sort<A, B>(A, B) const [before]", 24, true);
+    text = text_fit_name("std::mine::sort<A, B>(A, B) const [before]", 24, true, NULL);
     CHECK_STR(text, "...sort<...> [before]");
     free(text);
-    text = text_fit_name("f(int, long) [clone .isra.0]", 9, true);
+    text = text_fit_name("f(int, long) [clone .isra.0]", 9, true, NULL);
     CHECK_STR(text, "f");
     free(text);
-    text = text_fit_name("std::__detail::__to_chars_10_impl<A, B>(A, B)", 12, true);
+    text = text_fit_name("std::__detail::__to_chars_10_impl<A, B>(A, B)", 12, true, NULL);
     CHECK_STR(text, "__to_.._impl");
     free(text);
     for (double width = -3; width < 12; width += 0.5) {
-        text = text_fit("the quick brown fox", width, false);
+        text = text_fit("the quick brown fox", width, false, NULL);
         CHECK(width < 1 || text_width(text, false) <= width);
         free(text);
     }

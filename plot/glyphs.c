@@ -1,0 +1,116 @@
+/* Which characters the installed fonts have, from fontconfig.
+ * SPDX-License-Identifier: MIT */
+#include "plot/glyphs.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define LIBRARY "libfontconfig.so.1" /* gnuplot needs it, too */
+
+/* The part of its interface that is used here, as in <fontconfig/fontconfig.h>. */
+struct font_set {
+    int count, size;
+    void **fonts;
+};
+enum { FOUND = 0 };
+
+struct fontconfig {
+    void *library; /* NULL: not found */
+    void *(*pattern_new)(void);
+    void (*pattern_delete)(void *pattern);
+    void *(*objects_new)(const char *first, ...);
+    void (*objects_delete)(void *objects);
+    struct font_set *(*list)(void *config, void *pattern, void *objects);
+    void (*set_delete)(struct font_set *set);
+    int (*get_text)(void *pattern, const char *object, int n, unsigned char **text);
+    int (*get_characters)(void *pattern, const char *object, int n, void **characters);
+    int (*has_character)(const void *characters, uint32_t code);
+};
+
+struct glyphs {
+    struct fontconfig fc;
+    struct font_set *set; /* the installed fonts, NULL: not known */
+    bool loaded;
+};
+
+static bool load(struct fontconfig *fc)
+{
+    fc->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (fc->library == NULL)
+        return false;
+    const struct {
+        void *function;
+        const char *name;
+    } functions[] = {{&fc->pattern_new, "FcPatternCreate"},
+                     {&fc->pattern_delete, "FcPatternDestroy"},
+                     {&fc->objects_new, "FcObjectSetBuild"},
+                     {&fc->objects_delete, "FcObjectSetDestroy"},
+                     {&fc->list, "FcFontList"},
+                     {&fc->set_delete, "FcFontSetDestroy"},
+                     {&fc->get_text, "FcPatternGetString"},
+                     {&fc->get_characters, "FcPatternGetCharSet"},
+                     {&fc->has_character, "FcCharSetHasChar"}};
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        void *found = dlsym(fc->library, functions[i].name);
+        memcpy(functions[i].function, &found, sizeof found);
+        if (found == NULL)
+            return false;
+    }
+    return true;
+}
+
+static void list_fonts(struct glyphs *g)
+{
+    g->loaded = true;
+    if (!load(&g->fc))
+        return;
+    void *all = g->fc.pattern_new(),
+         *objects = g->fc.objects_new("fontformat", "charset", (char *)NULL);
+    if (all != NULL && objects != NULL)
+        g->set = g->fc.list(NULL, all, objects);
+    if (objects != NULL)
+        g->fc.objects_delete(objects);
+    if (all != NULL)
+        g->fc.pattern_delete(all);
+}
+
+/* Pango draws fonts of no other formats. */
+static bool is_drawn(const struct glyphs *g, void *font)
+{
+    unsigned char *format;
+    return g->fc.get_text(font, "fontformat", 0, &format) == FOUND &&
+           (strcmp((char *)format, "TrueType") == 0 || strcmp((char *)format, "CFF") == 0);
+}
+
+struct glyphs *glyphs_new(void)
+{
+    return mem_zalloc(1, sizeof(struct glyphs));
+}
+
+void glyphs_delete(struct glyphs *g)
+{
+    if (g == NULL)
+        return;
+    if (g->set != NULL)
+        g->fc.set_delete(g->set);
+    free(g); /* the library keeps what it has read, so it stays loaded */
+}
+
+bool glyphs_have(struct glyphs *g, uint32_t code)
+{
+    enum { LATIN = 0x100, ELLIPSIS = 0x2026 }; /* of most pictures: not worth looking for fonts */
+    void *characters;
+    if (g == NULL || code < LATIN || code == ELLIPSIS)
+        return true;
+    if (!g->loaded)
+        list_fonts(g);
+    for (int i = 0; g->set != NULL && i < g->set->count; i++)
+        if (is_drawn(g, g->set->fonts[i]) &&
+            g->fc.get_characters(g->set->fonts[i], "charset", 0, &characters) == FOUND &&
+            g->fc.has_character(characters, code))
+            return true;
+    return g->set == NULL;
+}
