@@ -242,6 +242,27 @@ class Csv(Case):
             self.assertEqual(out[:1 + len(names)], [["# comment"]] + [n + ["function", "file", "line"] for n in names])
             self.assertEqual([r[:3] for r in out[1 + len(names):]], [r + ["main"] for r in rows])
 
+    def test_line_breaks_in_fields(self):
+        """Quoted fields may have them, also in the names, before the address and in a last row without its end. Lines of comments
+        do not go on."""
+        p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
+        pc = "0x%x" % [s for s in Elf(p).symbols if s[2] == "main"][0][0]
+        rows = [["no\nte", "pc", "more\r\n,;\""], ["a\n\n\"b\"", pc, "c\n" * 60000], ["\n", pc, "\n\"\n"], ["x", "\n", ""], ["y", pc, "z\n#z"]] * 2
+        for separator in ",;\t":
+            text = io.StringIO()
+            csv.writer(text, delimiter=separator).writerows(rows)
+            for mark, cut in (("", 0), ("\ufeff", 2)):
+                given = mark + text.getvalue()[:len(text.getvalue()) - cut]
+                done = subprocess.run([TOOL, "-e", p, "--csv=pc"], input=given.encode(), capture_output=True, check=True)
+                out = list(csv.reader(io.StringIO(done.stdout.decode(), newline=""), delimiter=separator))
+                self.assertEqual([r[:3] for r in out], rows)
+                self.assertEqual([r[3] for r in out], (["function", "main", "main", "", "main"] + ["", "main", "main", "", "main"]))
+        given = "# \"\n#,\"x\nnote,pc\n#,\"x\n#\"x\",\"y\n#1,%s,\"x\ny\"\n#\"2,\"%s\"\n" % (pc, pc)
+        done = subprocess.run([TOOL, "-e", p, "--csv=pc"], input=given, capture_output=True, text=True, check=True)
+        place = done.stdout.splitlines()[-1].partition(pc + '"')[2]
+        self.assertTrue(place.startswith(",main,"), done.stdout)
+        self.assertEqual(done.stdout, given.replace("pc\n", "pc,function,file,line\n").replace("\ny\"\n", "\ny\"%s\n" % place)[:-1] + place + "\n")
+
     def add(self, program, rows, *options):
         """The rows that --csv writes for ROWS of an address each, and stderr."""
         text = "".join(",".join(r) + "\n" for r in rows)
@@ -293,10 +314,19 @@ class Csv(Case):
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         out = os.path.join(self.dir, "out.csv")
         for text, column, say in (("", "pc", "empty"), ("a,b\n", "pc", "no column 'pc' in the first line"), ("a,b\n", "3", "no column '3'"),
-                                  ("a,pc\n1,\"2\n", "pc", "a quoted field without an end")):
-            done = subprocess.run([TOOL, "-e", p, "--csv", column, "-o", out], input=text, capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stderr.count("\n"), os.path.exists(out)), (1, 1, False), done.stderr)
-            self.assertIn(say, done.stderr)
+                                  ("a,pc\n1,\"2\n", "pc", "<stdin>: line 2, column 2: a quoted field without an end: found the end of the file, "
+                                                          "expected a closing quote"),
+                                  ("a,pc\n1,2\n\"1\n\n1,2", "pc", "<stdin>: line 3, column 1: a quoted field without an end: found the end"),
+                                  ("pc,a\n1,\"\n2\"\n\"1\",b,\"\n\n1,2\n", "pc", "<stdin>: line 4, column 3: a quoted field without an end"),
+                                  ("\"pc,a\n1,2\n", "pc", "<stdin>: line 1, column 1: a quoted field without an end"),
+                                  ("a,pc\n\"1\"2,3\n", "pc", "line 2, column 1: a quoted field without an end: expected the end of the field"),
+                                  ("a,pc\n\"%s\",3\n" % ("1\n" * (1 << 20)), "pc", "line 2, column 1: row of more than 1048576 bytes"),
+                                  ("a,pc\n" + "\"1\n\"," * (1 << 18), "pc", "row of more than 1048576 bytes")):
+            for to in (["-o", out], []):
+                done = subprocess.run([TOOL, "-e", p, "--csv", column, *to], input=text, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr.count("\n"), os.path.exists(out)), (1, 1, False), done.stderr)
+                self.assertIn(say, done.stderr)
+                self.assertEqual(done.stdout, "")
 
 
 if __name__ == "__main__":
