@@ -139,6 +139,25 @@ class Against(Compare):
                             for t in (TOOL, "addr2line"))
             self.assertEqual(ours, theirs)
 
+    def test_units_of_several_ranges_in_dwarf_2(self):
+        """The DIE of a unit has .text only: the rest is in .debug_aranges, and without that in the functions."""
+        for source, level in (("shapes.cpp", "-O0"), ("shapes.cpp", "-O2"), ("threads.c", "-O2")):
+            compiler, *more = ("g++", "-gno-record-gcc-switches") if source == "shapes.cpp" else ("gcc", "-pthread")
+            p = self.build("dwarf-2" + level + source[0], source, level, "-gdwarf-2", "-gstrict-dwarf", *more, compiler=compiler)
+            bare = os.path.join(self.dir, "bare")
+            subprocess.run(["objcopy", "-R", ".debug_aranges", p, bare], check=True)
+            elf = Elf(p)
+            named = [s for s in elf.symbols if s[1] > 0]
+            addresses = sorted({a for s in named for a in range(s[0], s[0] + s[1])} & set(elf.code(1)))[::7 * SLOW]
+            theirs = run("eu-addr2line", ["-f"], p, addresses).stdout.splitlines()[1::2]
+            theirs = [re.sub(r"(:\d+):\d+$", r"\1", t) for t in theirs]
+            for path in p, bare:
+                ours = [re.sub(r" \(disc.*", "", t) for t in run(TOOL, ["-f"], path, addresses).stdout.splitlines()[1::2]]
+                self.assertEqual(len(ours), len(theirs))
+                pairs = [("0x%x" % a, o, t) for a, o, t in zip(addresses, ours, theirs) if t.rpartition(":")[2] not in "0?"]
+                self.assertGreater(len(pairs), 0.8 * len(addresses))
+                self.assertEqual([x for x in pairs if x[1] != x[2]], [])
+
     def test_object_files(self):
         """Local functions without lines, with and without the cache; profiles do not have these names, which are no paths."""
         p = self.build("files", "threads.c", "-O1", "-fno-inline", "-pthread")
