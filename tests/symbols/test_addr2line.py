@@ -158,6 +158,27 @@ class Against(Compare):
                 self.assertGreater(len(pairs), 0.8 * len(addresses))
                 self.assertEqual([x for x in pairs if x[1] != x[2]], [])
 
+    def test_debug_file_of_a_relative_path(self):
+        """Below --debug-dir, folders have their absolute paths, whichever path the program is given with."""
+        full = self.build("linked-from", "threads.c", "-O2", "-g", "-pthread", "-Wl,--build-id=none")
+        top = os.path.realpath(self.dir) + "/relative"
+        root, away = top + "/root", top + "/away"
+        debug = root + away + "/program.debug"
+        os.makedirs(away)
+        os.makedirs(os.path.dirname(debug))
+        sh("objcopy", "--only-keep-debug", full, debug)
+        sh("strip", "-o", away + "/program", full)
+        sh("objcopy", "--add-gnu-debuglink=" + debug, away + "/program")
+        os.symlink("away", top + "/link")
+        os.symlink("away/program", top + "/other")
+        main = "0x%x" % next(s[0] for s in Elf(full).symbols if s[2] == "main")
+        for folder, path, found in (("away", "program", "../root"), ("away", "./program", "../root"), ("root", "../away/program", "."),
+                                    (".", "away/program", "root"), (".", away + "/program", "root"), (".", top + "/link/program", "root"),
+                                    (".", "other", "root")):
+            done = subprocess.run([TOOL, "--no-cache", "-s", "-e", path, "--debug-dir", found, main], cwd=os.path.join(top, folder),
+                                  capture_output=True, text=True, check=True)
+            self.assertRegex(done.stdout, r"^threads.c:\d", (folder, path, found))
+
     def test_object_files(self):
         """Local functions without lines, with and without the cache; profiles do not have these names, which are no paths."""
         p = self.build("files", "threads.c", "-O1", "-fno-inline", "-pthread")
