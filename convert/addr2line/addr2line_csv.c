@@ -1,11 +1,11 @@
-/* Adds function, file and line to the lines of a CSV file:
+/* Adds function, file and line to the rows of a CSV file:
  *
  *   time,pc,power            time,pc,power,function,file,line
  *   0.1,0x1139,2.5           0.1,0x1139,2.5,main,/src/a.c,12
  *
  * Fields may also be separated by semicolons or tabs. Lines that begin with # are copied as they are, before the names and,
  * if they have no address, after these. If the column is chosen by its number and the first line has an address there,
- * there are no names.
+ * there are no names. Quoted fields may have line breaks, but not in comments.
  *
  * Addresses have 0x, or are all hexadecimal or all decimal. Numbers without letters can be either: what more of the first
  * ones of them make code decides.
@@ -20,7 +20,8 @@
 #include "convert/addr2line/addr2line.h"
 #include "formats/sthem/sthem_csv.h"
 
-enum { MAX_LINE = 1 << 20, BATCH = 4096, BATCH_BYTES = 8 << 20 };
+enum { MAX_ROW = 1 << 20, BATCH = 4096, BATCH_BYTES = 8 << 20 };
+static const char separators[] = ",;\t";
 
 enum row_kind {
     ROW_COMMENT, /* copied as it is */
@@ -31,7 +32,8 @@ enum row_kind {
 
 struct batch {
     char separator;
-    struct buffer text; /* lines without their ends */
+    struct buffer text; /* rows without the ends of their lines */
+    struct buffer out;  /* not written yet: errors at the beginning come before any output */
     size_t ends[BATCH];
     enum row_kind kinds[BATCH];
     uint64_t addresses[BATCH];
@@ -47,7 +49,9 @@ static int find_field(struct csv *csv, size_t index, struct csv_text *field, str
     for (size_t i = 0;; i++) {
         at = csv_field(csv, at, field);
         if (at == NULL)
-            return csv_error(csv, i + 1, err, "a quoted field without an end");
+            return csv_error(csv, i + 1, err,
+                             "a quoted field without an end: expected the end of the field after "
+                             "its closing quote");
         if (i == index)
             return 1;
         if (*at != csv->separator)
@@ -56,7 +60,7 @@ static int find_field(struct csv *csv, size_t index, struct csv_text *field, str
     }
 }
 
-/* The index of the field of the header, the current line, that is called COLUMN; -1: there is none. */
+/* The index of the field of the header, the current row, that is called COLUMN; -1: there is none. */
 static int64_t find_name(struct csv *csv, const char *column)
 {
     struct csv_text field;
@@ -75,12 +79,11 @@ static bool is_address(const struct csv_text *field)
            addr2line_parse(field->at, field->length, &unused);
 }
 
-/* The index of COLUMN in the header, the current line, by its name or its number; -1 with ERR filled. Sets the
+/* The index of COLUMN in the header, the current row, by its name or its number; -1 with ERR filled. Sets the
  * separator: that with which there is a column of this name, else the first one that is in the line; and NAMED to
  * whether the line is a header. */
 static int64_t find_column(struct csv *csv, const char *column, bool *named, struct error *err)
 {
-    static const char separators[] = ",;\t";
     struct csv_text field = {"", 0};
     char *end;
     *named = true;
@@ -198,26 +201,33 @@ static void choose_addresses(struct addr2line *a, struct batch *b, struct code_l
     }
 }
 
+/* Writes what is due. */
+static int put_out(struct addr2line *a, struct batch *b, bool is_end)
+{
+    if (!is_end && b->out.size < BATCH_BYTES)
+        return 0;
+    int result = addr2line_write(a, b->out.data, b->out.size);
+    b->out.size = 0;
+    return result;
+}
+
 static int put_batch(struct addr2line *a, struct batch *b)
 {
-    struct buffer out = {0};
     struct code_location *found = mem_alloc(BATCH * sizeof *found);
     choose_addresses(a, b, found);
     symbolizer_resolve(a->symbolizer, b->addresses, b->count, found);
     for (size_t i = 0, at = 0; i < b->count; at = b->ends[i++]) {
-        buffer_bytes(&out, b->text.data + at, b->ends[i] - at);
+        buffer_bytes(&b->out, b->text.data + at, b->ends[i] - at);
         if (b->kinds[i] != ROW_COMMENT)
-            put_answer(a, b->kinds[i] != ROW_NONE ? &found[i] : NULL, b->separator, &out);
-        buffer_u8(&out, '\n');
+            put_answer(a, b->kinds[i] != ROW_NONE ? &found[i] : NULL, b->separator, &b->out);
+        buffer_u8(&b->out, '\n');
     }
-    int result = addr2line_write(a, out.data, out.size);
     b->count = b->text.size = 0;
-    buffer_free(&out);
     free(found);
-    return result;
+    return put_out(a, b, false);
 }
 
-/* The kind of the current line with FIELD as its address; sets *ADDRESS and *DECIMAL. */
+/* The kind of the current row with FIELD as its address; sets *ADDRESS and *DECIMAL. */
 static enum row_kind read_address(const struct csv *csv, const struct csv_text *field,
                                   uint64_t *address, uint64_t *decimal)
 {
@@ -235,13 +245,31 @@ static enum row_kind read_address(const struct csv *csv, const struct csv_text *
     return ROW_DIGITS;
 }
 
-static int add_line(struct addr2line *a, struct batch *b, struct csv *csv, size_t column,
-                    struct error *err)
+/* Extends the current line to its row. Comments have a line each, and one without an address may have any quotes. */
+static int extend_row(struct csv *csv, size_t column, struct error *err)
+{
+    const char only[] = {csv->separator, '\0'};
+    struct csv_text field = {"", 0};
+    struct error unused = {0};
+    uint64_t address;
+    if (csv->text[0] == '#' && (find_field(csv, column, &field, &unused) <= 0 ||
+                                !addr2line_parse(field.at, field.length, &address)))
+        return 0;
+    return csv_extend(csv, only, err);
+}
+
+static int add_row(struct addr2line *a, struct batch *b, struct csv *csv, size_t column,
+                   struct error *err)
 {
     struct csv_text field = {"", 0};
     uint64_t address, decimal;
-    if (find_field(csv, column, &field, err) < 0)
+    if (extend_row(csv, column, err) != 0)
         return -1;
+    if (find_field(csv, column, &field, err) < 0) {
+        if (csv->text[0] != '#')
+            return -1;
+        field = (struct csv_text){"", 0}; /* a comment */
+    }
     enum row_kind kind = read_address(csv, &field, &address, &decimal);
     bool has_prefix = field.length > 1 && (field.at[1] | 32) == 'x';
     if (kind == ROW_HEX && !has_prefix)
@@ -256,10 +284,10 @@ static int add_line(struct addr2line *a, struct batch *b, struct csv *csv, size_
 }
 
 /* COUNT addresses that no row has, in a row each, which has COLUMNS fields and the address in COLUMN. */
-static int put_filled(struct addr2line *a, const struct batch *b, size_t count, size_t column,
+static int put_filled(struct addr2line *a, struct batch *b, size_t count, size_t column,
                       size_t columns)
 {
-    struct buffer out = {0};
+    struct buffer *out = &b->out;
     struct code_location *found = mem_alloc(BATCH * sizeof *found);
     symbolizer_resolve(a->symbolizer, b->addresses, count, found);
     for (size_t i = 0; i < count; i++) {
@@ -267,16 +295,14 @@ static int put_filled(struct addr2line *a, const struct batch *b, size_t count, 
         snprintf(address, sizeof address, "0x%" PRIx64, b->addresses[i]);
         for (size_t k = 0; k < columns; k++) {
             if (k > 0)
-                buffer_u8(&out, (uint8_t)b->separator);
-            put_text(&out, b->separator, k == column ? address : a->fill_text);
+                buffer_u8(out, (uint8_t)b->separator);
+            put_text(out, b->separator, k == column ? address : a->fill_text);
         }
-        put_answer(a, &found[i], b->separator, &out);
-        buffer_u8(&out, '\n');
+        put_answer(a, &found[i], b->separator, out);
+        buffer_u8(out, '\n');
     }
-    int result = addr2line_write(a, out.data, out.size);
-    buffer_free(&out);
     free(found);
-    return result;
+    return put_out(a, b, false);
 }
 
 static int fill(struct addr2line *a, struct batch *b, size_t column, size_t columns)
@@ -287,31 +313,35 @@ static int fill(struct addr2line *a, struct batch *b, size_t column, size_t colu
     return result;
 }
 
-/* Copies the comments, and the names with those that are added; if there are none, NAMED is false and the current line
- * is the first row. Returns the index of COLUMN, or -1 with ERR filled. */
-static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *column, bool *named,
-                           struct error *err)
+/* Copies the comments, and the names with those that are added; if there are none, NAMED is false and the current row
+ * is the first one. Returns the index of COLUMN, or -1 with ERR filled. */
+static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *column,
+                           struct buffer *out, bool *named, struct error *err)
 {
     int got;
-    while ((got = csv_next(csv, err)) > 0 && csv->text[0] == '#')
-        if (addr2line_write(a, csv->text, csv->length) != 0 || addr2line_write(a, "\n", 1) != 0)
+    while ((got = csv_next(csv, err)) > 0 && csv->text[0] == '#') {
+        buffer_bytes(out, csv->text, csv->length);
+        buffer_u8(out, '\n');
+        if (out->size >= BATCH_BYTES && addr2line_write(a, out->data, out->size) != 0)
             return -1;
+        out->size = out->size < BATCH_BYTES ? out->size : 0;
+    }
     if (got == 0)
         return stream_fail_empty(csv->stream, "a CSV file with a line of names", err);
-    int64_t index = got > 0 ? find_column(csv, column, named, err) : -1;
+    if (got < 0 || csv_extend(csv, separators, err) != 0)
+        return -1;
+    int64_t index = find_column(csv, column, named, err);
     if (index < 0 || !*named)
         return index;
-    char c = csv->separator;
-    char *names = a->has_maps ? mem_printf("%cbinary", c) : mem_strdup("");
-    char *added =
-        mem_printf("%.*s%s%cfunction%cfile%cline\n", (int)csv->length, csv->text, names, c, c, c);
-    int result = addr2line_write(a, added, strlen(added));
-    free(added);
-    free(names);
-    return result == 0 ? index : -1;
+    static const char *const added[] = {"binary", "function", "file", "line"};
+    buffer_bytes(out, csv->text, csv->length);
+    for (size_t i = a->has_maps ? 0 : 1; i < sizeof added / sizeof added[0]; i++)
+        put_field(out, csv->separator, added[i]);
+    buffer_u8(out, '\n');
+    return index;
 }
 
-/* Of the current line. */
+/* Of the current row. */
 static size_t count_fields(struct csv *csv)
 {
     struct csv_text field;
@@ -322,33 +352,42 @@ static size_t count_fields(struct csv *csv)
     return count;
 }
 
-static int copy(struct addr2line *a, struct csv *csv, const char *column, struct error *err)
+static int copy_rows(struct addr2line *a, struct csv *csv, struct batch *batch, const char *column,
+                     struct error *err)
 {
     bool named = true;
-    int64_t index = copy_header(a, csv, column, &named, err);
+    int64_t index = copy_header(a, csv, column, &batch->out, &named, err);
     if (index < 0)
         return -1;
-    struct batch *batch = mem_zalloc(1, sizeof *batch);
     size_t columns = a->fill != NULL ? count_fields(csv) : 0;
     int got = 0, result = 0;
     batch->separator = csv->separator;
     if (!named)
-        result = add_line(a, batch, csv, (size_t)index, err);
+        result = add_row(a, batch, csv, (size_t)index, err);
     while (result == 0 && (got = csv_next(csv, err)) > 0)
-        result = add_line(a, batch, csv, (size_t)index, err);
-    if (result == 0 && got == 0)
-        result = put_batch(a, batch);
-    if (result == 0 && got == 0 && a->fill != NULL)
+        result = add_row(a, batch, csv, (size_t)index, err);
+    if (got < 0 || result != 0)
+        return -1;
+    result = put_batch(a, batch);
+    if (result == 0 && a->fill != NULL)
         result = fill(a, batch, (size_t)index, columns);
+    return result == 0 ? put_out(a, batch, true) : result;
+}
+
+static int copy(struct addr2line *a, struct csv *csv, const char *column, struct error *err)
+{
+    struct batch *batch = mem_zalloc(1, sizeof *batch);
+    int result = copy_rows(a, csv, batch, column, err);
     buffer_free(&batch->text);
+    buffer_free(&batch->out);
     free(batch);
-    return got < 0 ? -1 : result;
+    return result;
 }
 
 int addr2line_csv(struct addr2line *a, const char *path, const char *column, struct error *err)
 {
     struct stream *in = stream_open(path, err);
-    struct csv csv = {.stream = in, .longest = MAX_LINE, .separator = ','};
+    struct csv csv = {.stream = in, .longest = MAX_ROW, .separator = ','};
     int result = in != NULL ? copy(a, &csv, column, err) : -1;
     csv_free(&csv);
     stream_close(in);

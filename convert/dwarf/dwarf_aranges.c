@@ -1,8 +1,9 @@
-/* The units that addresses need, by .debug_aranges, in sets:
+/* The units that addresses need, and all ranges of units, by .debug_aranges, in sets:
  *
  *   length, version 2, offset of a unit, size of addresses, size of segments, pairs of address and length, (0, 0)
  *
- * Compilers may leave it out, for some units too, and it may lie: it only says which units to leave out.
+ * Compilers may leave it out, for some units too, and it may lie: it only says which units to leave out, and where those may
+ * have more code for which no unit has another place to say it.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
@@ -22,10 +23,19 @@ struct aranges {
     size_t count;
     uint64_t *units; /* of all sets */
     size_t unit_count, unit_capacity;
+    const struct dwarf_units *of; /* the units ... */
+    struct interval_list *list;   /* ... whose ranges go here; NULL: only those of WANTED count */
 };
 
 static void take_range(struct aranges *a, uint64_t begin, uint64_t length, uint64_t unit)
 {
+    if (a->list != NULL) {
+        const size_t index = SEARCH_FROM(a->of->units, a->of->count, header, unit);
+        if (index < a->of->count && a->of->units[index].header == unit &&
+            a->of->units[index].has_more)
+            dwarf_range_add(a->of, begin, begin + length, (uint32_t)index, a->list);
+        return;
+    }
     size_t i = SEARCH_FROM(a->wanted, a->count, address, begin);
     for (; i < a->count && a->wanted[i].address - begin < length; i++)
         if (unit < a->wanted[i].unit)
@@ -125,4 +135,19 @@ struct dwarf_extent dwarf_aranges_extent(const struct dwarf_units *units, const 
     const struct dwarf_extent extent = find_extent(units, &a);
     free(a.wanted);
     return extent;
+}
+
+void dwarf_aranges_add(struct dwarf_units *units, struct interval_list *list)
+{
+    struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_ARANGES);
+    struct aranges a = {
+        .data = dwarf_bytes_at(section, 0, units->big_endian), .of = units, .list = list};
+    while (dwarf_bytes_left(&a.data) > 0 && take_set(&a))
+        ;
+    for (size_t i = 0; i < a.unit_count; i++) {
+        const size_t index = SEARCH_FROM(units->units, units->count, header, a.units[i]);
+        if (index < units->count && units->units[index].header == a.units[i])
+            units->units[index].has_more = false;
+    }
+    free(a.units);
 }

@@ -28,8 +28,8 @@ void dwarf_place_take(struct dwarf_place *place, uint64_t attribute, uint64_t fo
 }
 
 /* The linker gives discarded code the address 0, 1 or -1, which is in no section of code. */
-static void add_range(const struct dwarf_units *units, uint64_t begin, uint64_t end, uint32_t value,
-                      struct interval_list *list)
+void dwarf_range_add(const struct dwarf_units *units, uint64_t begin, uint64_t end, uint32_t value,
+                     struct interval_list *list)
 {
     if (begin >= end || !elf_file_is_code(units->image, begin))
         return;
@@ -81,7 +81,7 @@ static void old_ranges(struct range_list *r)
         if (begin == select)
             r->base = end;
         else
-            add_range(r->units, r->base + begin, r->base + end, r->value, r->list);
+            dwarf_range_add(r->units, r->base + begin, r->base + end, r->value, r->list);
     }
 }
 
@@ -126,7 +126,7 @@ static bool new_range(struct range_list *r)
         return false;
     }
     if (known && !b->bad)
-        add_range(units, begin, end, r->value, r->list);
+        dwarf_range_add(units, begin, end, r->value, r->list);
     return true;
 }
 
@@ -173,7 +173,7 @@ void dwarf_place_ranges(struct dwarf_units *units, const struct unit *unit,
             return;
         if (!address_of(units, unit, place->high_form, place->high, &high))
             high = low + place->high; /* since DWARF 4 a length */
-        add_range(units, low, high, value, list);
+        dwarf_range_add(units, low, high, value, list);
     } else if (place->ranges_form != 0)
         list_ranges(units, unit, place, value, list);
 }

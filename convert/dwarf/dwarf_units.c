@@ -48,14 +48,11 @@ void dwarf_units_decode(struct dwarf_units *units, struct unit *unit)
     dwarf_functions_decode(units, body);
 }
 
-/* A unit without ranges (some assemblers, hand-made files) is found by those of its functions. */
-static void add_ranges_of_functions(struct dwarf_units *units, uint32_t index,
+/* Those of the DIEs of BODY, for the unit with INDEX. */
+static void add_ranges_of_functions(struct dwarf_units *units, struct unit *body, uint32_t index,
                                     struct interval_list *list)
 {
     struct unit_functions all = {0};
-    struct unit *unit = &units->units[index];
-    dwarf_units_decode(units, unit);
-    struct unit *body = body_of(&units, unit);
     dwarf_functions_decode_all(units, body, &all);
     for (size_t i = 0; i < all.by_address.count; i++) {
         const struct interval *piece = &all.by_address.pieces[i];
@@ -64,6 +61,26 @@ static void add_ranges_of_functions(struct dwarf_units *units, uint32_t index,
     }
     interval_map_free(&all.by_address);
     free(all.items);
+}
+
+/* A unit without ranges (some assemblers, hand-made files) is found by those of its functions. */
+static void add_missing_ranges(struct dwarf_units *units, uint32_t index,
+                               struct interval_list *list)
+{
+    struct unit *unit = &units->units[index];
+    dwarf_units_decode(units, unit);
+    struct unit *body = body_of(&units, unit);
+    add_ranges_of_functions(units, body, index, list);
+}
+
+/* In DWARF 2 the DIE of a unit has a single range, and compilers leave out what is not in .text: code in sections of its own, for
+ * example main in .text.startup, or functions of classes and templates. .debug_aranges has all, else the functions. */
+static void add_more_ranges(struct dwarf_units *units, struct interval_list *list)
+{
+    dwarf_aranges_add(units, list);
+    for (size_t i = 0; i < units->count; i++)
+        if (units->units[i].has_more)
+            add_ranges_of_functions(units, &units->units[i], (uint32_t)i, list);
 }
 
 /* Without DW_AT_..._base an index counts from the end of the first header of the section. */
@@ -159,8 +176,10 @@ static void add_unit(struct dwarf_units *units, const struct unit *header,
     dwarf_place_low(units, unit, &place, &unit->low);
     size_t before = list->count;
     dwarf_place_ranges(units, unit, &place, index, list);
+    unit->has_more = unit->encoding.version == 2 && list->count > before && place.ranges_form == 0;
+    units->has_more |= unit->has_more;
     if (list->count == before)
-        add_ranges_of_functions(units, index, list);
+        add_missing_ranges(units, index, list);
 }
 
 /*   since 5  length, version, type, address size, abbreviations [, for some types: an identity [, what we skip]]
@@ -195,11 +214,13 @@ bool dwarf_unit_header(struct unit *unit, struct dwarf_bytes *b)
     return !b->bad && e->version >= 2 && e->version <= 5;
 }
 
-/* The index of a unit as the map of addresses has it, or the reverse: smaller for later units. Linkers keep the first of
- * equal functions of several units, and let the debug information of all of them refer to it. */
-static uint32_t turned(const struct dwarf_units *units, uint32_t index)
+/* The value of a unit in the map of addresses, where the largest one wins: smaller for later units, because linkers keep the
+ * first of equal functions of several units, and let the debug information of all of them refer to it; and smaller for ranges of
+ * which its DIE does not know. */
+static uint32_t value_of(const struct dwarf_units *units, uint32_t index, bool is_more)
 {
-    return (uint32_t)units->count - 1 - index;
+    const uint32_t count = (uint32_t)units->count;
+    return count - 1 - index + (is_more ? 0 : count);
 }
 
 /* NEXT is the first of those that may be at HEADER or after. */
@@ -231,8 +252,11 @@ void dwarf_units_load(struct dwarf_units *units, const struct dwarf_extent *exte
         if (!is_passed(extent, unit.header, &passed))
             add_unit(units, &unit, &list);
     }
+    const size_t known = list.count;
+    if (units->has_more)
+        add_more_ranges(units, &list);
     for (size_t i = 0; i < list.count; i++)
-        list.items[i].value = turned(units, list.items[i].value);
+        list.items[i].value = value_of(units, list.items[i].value, i >= known);
     interval_map_build(&units->by_address, list.items, list.count);
     free(list.items);
 }
@@ -266,8 +290,9 @@ void dwarf_units_copy(struct dwarf_units *to, const struct dwarf_units *from,
 
 uint32_t dwarf_units_index(const struct dwarf_units *units, uint64_t address)
 {
-    uint32_t index = interval_map_find(&units->by_address, address);
-    return index == INTERVAL_NONE ? index : turned(units, index);
+    const uint32_t value = interval_map_find(&units->by_address, address);
+    const uint32_t count = (uint32_t)units->count;
+    return value == INTERVAL_NONE ? value : count - 1 - value % count;
 }
 
 void dwarf_unit_rest(struct dwarf_units *units, uint32_t index)

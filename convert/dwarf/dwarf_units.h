@@ -119,6 +119,7 @@ struct unit {
     struct dwarf_encoding encoding;
     uint32_t table; /* index of its abbreviations, INTERVAL_NONE: not compiled yet */
     bool decoded, has_lines;
+    bool has_more; /* ranges than its DIE says, perhaps: DWARF 2 has no range lists */
     uint16_t language;
     uint64_t low; /* base of its range lists */
     uint64_t lines_at, address_base, ranges_base, texts_base;
@@ -156,13 +157,13 @@ struct dwarf_units {
         * this */
     struct dwarf_units *alternate; /* of the file to which dwz moved common parts; NULL: none */
     bool loaded;
+    bool has_more;                /* a unit has */
     const struct elf_file *image; /* of the program, to determine which addresses are code */
     struct strings *strings;      /* of names and paths */
     bool big_endian;
     struct unit *units; /* all units, in the order of the file */
     size_t count, capacity;
-    struct interval_map
-        by_address; /* value: index of a unit from the end: the first of several wins */
+    struct interval_map by_address; /* value: see value_of in dwarf_units.c */
     struct abbrevs *tables;
     size_t table_capacity;
     struct numbers table_numbers; /* of tables by offset and encoding */
@@ -188,6 +189,13 @@ struct dwarf_extent {
  * read. */
 struct dwarf_extent dwarf_aranges_extent(const struct dwarf_units *units, const uint64_t *addresses,
                                          size_t count);
+
+/* Adds the ranges of units with HAS_MORE to LIST, and clears HAS_MORE of the units that the section lists. */
+void dwarf_aranges_add(struct dwarf_units *units, struct interval_list *list);
+
+/* Adds the addresses from BEGIN to before END to LIST if they are code. */
+void dwarf_range_add(const struct dwarf_units *units, uint64_t begin, uint64_t end, uint32_t value,
+                     struct interval_list *list);
 
 /* Finds the units of EXTENT; NULL: all. Never fails: damage is counted in UNITS->damaged. */
 void dwarf_units_load(struct dwarf_units *units, const struct dwarf_extent *extent);

@@ -272,26 +272,67 @@ static size_t sysroot_in(const char *folder, size_t length, const char *root)
     return n <= length && memcmp(folder, root, n) == 0 && (n == length || folder[n] == '/') ? n : 0;
 }
 
-static struct elf_file *in_link_folders(const struct debug_search *s, const char *name,
-                                        uint32_t crc)
+/* The folder of the file at PATH, by the length of its text in PATH. */
+static const char *folder_of(const char *path, size_t *length)
 {
-    const struct elf_file *file = s->file;
-    const char *root = root_of(s->search);
-    const char *slash = strrchr(file->path, '/');
-    const char *folder = slash != NULL ? file->path : ".";
-    const size_t length = slash != NULL ? (size_t)(slash - folder) : 1;
+    const char *slash = strrchr(path, '/');
+    *length = slash != NULL ? (size_t)(slash - path) : 1;
+    return slash != NULL ? path : ".";
+}
+
+/* A debug file called NAME in FOLDER, or in .debug there. */
+static struct elf_file *in_folder(const struct debug_search *s, const char *folder, size_t length,
+                                  const char *name, uint32_t crc)
+{
+    struct elf_file *debug = open_debug(s, &crc, "%.*s/%s", (int)length, folder, name);
+    return debug != NULL ? debug : open_debug(s, &crc, "%.*s/.debug/%s", (int)length, folder, name);
+}
+
+/* The same in the place of FOLDER, which may begin with the sysroot ROOT, below the folders for debug files. */
+static struct elf_file *below_debug_folders(const struct debug_search *s, const char *folder,
+                                            size_t length, const char *root, const char *name,
+                                            uint32_t crc)
+{
     const size_t skip = sysroot_in(folder, length, root);
     const char *between = folder[skip] == '/' ? "" : "/";
-    struct elf_file *debug = open_debug(s, &crc, "%.*s/%s", (int)length, folder, name);
-    if (debug == NULL)
-        debug = open_debug(s, &crc, "%.*s/.debug/%s", (int)length, folder, name);
+    struct elf_file *debug = NULL;
     for (size_t i = 0; i < s->search->debug_folder_count && debug == NULL; i++)
         debug = open_debug(s, &crc, "%s%s%.*s/%s", s->search->debug_folders[i], between,
                            (int)(length - skip), folder + skip, name);
+    return debug != NULL ? debug
+                         : open_debug(s, &crc, "%s/usr/lib/debug%s%.*s/%s", root_of(s->search),
+                                      between, (int)(length - skip), folder + skip, name);
+}
+
+/* First by the path of the file as it was given; then by its absolute path, without symbolic links to its folder; then by the path
+ * of the file that it links to. */
+static struct elf_file *in_link_folders(const struct debug_search *s, const char *name,
+                                        uint32_t crc)
+{
+    const char *path = s->file->path, *root = root_of(s->search);
+    char given[PATH_MAX], place[PATH_MAX], target[PATH_MAX], real_root[PATH_MAX];
+    size_t length, target_length;
+    const char *folder = folder_of(path, &length);
+    struct elf_file *debug = in_folder(s, folder, length, name, crc);
     if (debug == NULL)
-        debug = open_debug(s, &crc, "%s/usr/lib/debug%s%.*s/%s", root, between,
-                           (int)(length - skip), folder + skip, name);
-    return debug;
+        debug = below_debug_folders(s, folder, length, root, name, crc);
+    if (debug != NULL || length >= sizeof given)
+        return debug;
+    snprintf(given, sizeof given, "%.*s", (int)length, folder);
+    if (root[0] != '\0' && realpath(root, real_root) != NULL)
+        root = real_root;
+    if (realpath(length > 0 ? given : "/", place) == NULL)
+        return NULL;
+    const size_t place_length = strcmp(place, "/") == 0 ? 0 : strlen(place);
+    if (strcmp(place, given) != 0 && length > 0)
+        debug = below_debug_folders(s, place, place_length, root, name, crc);
+    if (debug != NULL || realpath(path, target) == NULL)
+        return debug;
+    folder_of(target, &target_length);
+    if (target_length == place_length && memcmp(target, place, place_length) == 0)
+        return NULL;
+    debug = in_folder(s, target, target_length, name, crc);
+    return debug != NULL ? debug : below_debug_folders(s, target, target_length, root, name, crc);
 }
 
 /* .gnu_debuglink: name, NUL, padding to 4 bytes, CRC-32 in the file's byte order. */

@@ -41,7 +41,8 @@ static int next_line(struct csv *csv, struct error *err)
     size_t seen = 0, want = 1;
     stream_advance(csv->stream, csv->taken);
     csv->taken = 0;
-    csv->line++;
+    csv->line += 1 + csv->more;
+    csv->more = 0;
     for (;;) {
         int64_t have = stream_peek(csv->stream, want, &data, err);
         if (have <= 0)
@@ -87,6 +88,86 @@ int csv_next(struct csv *csv, struct error *err)
             got = skip_mark(csv, err);
     while (got > 0 && (csv->length == 0 || (csv->comments && csv->text[0] == '#')));
     return got;
+}
+
+/* Where a row ends. Quotes only count at the beginning of a field and, doubled, in it: other fields may have some. */
+struct row_scan {
+    const char *separators;
+    size_t at;       /* the next byte of the row */
+    size_t column;   /* from 1 */
+    uint64_t breaks; /* in quoted fields */
+    bool inside;     /* a quoted field */
+    bool fresh,
+        shut; /* the previous byte came before the beginning of a field, or was a closing quote */
+};
+
+/* Advances SCAN in the SIZE bytes that are visible of the row. Returns whether its end is among them. */
+static bool scan_row(struct row_scan *scan, const uint8_t *row, size_t size)
+{
+    for (; scan->at < size; scan->at++) {
+        const char c = (char)row[scan->at];
+        if (scan->inside) {
+            scan->inside = c != '"';
+            scan->shut = c == '"';
+            scan->breaks += c == '\n';
+            continue;
+        }
+        if (c == '\n')
+            return true;
+        scan->inside = c == '"' && (scan->fresh || scan->shut);
+        scan->fresh = c != '\0' && strchr(scan->separators, c) != NULL;
+        scan->column += scan->fresh;
+        scan->shut = false;
+    }
+    return false;
+}
+
+static int refuse_row(struct csv *csv, const struct row_scan *scan, bool is_end, struct error *err)
+{
+    if (!is_end)
+        return csv_error(csv, scan->column, err,
+                         "row of more than %zu bytes, with line breaks in quoted fields: "
+                         "expected the end of the row before",
+                         csv->longest);
+    csv->open_end = false; /* the message says that already */
+    return csv_error(csv, scan->column, err,
+                     "a quoted field without an end: found the end of the file, expected a "
+                     "closing quote");
+}
+
+int csv_extend(struct csv *csv, const char *separators, struct error *err)
+{
+    struct row_scan scan = {.separators = separators, .column = 1, .fresh = true};
+    const uint8_t *data;
+    /* most rows have no quotes */
+    if (memchr(csv->text, '"', csv->length) == NULL ||
+        (scan_row(&scan, (const uint8_t *)csv->text, csv->length), !scan.inside))
+        return 0;
+    if (csv->open_end)
+        return refuse_row(csv, &scan, true, err);
+    size_t mark = 0; /* of the byte order, before the first line */
+    if (csv->line == 1 && stream_peek(csv->stream, 3, &data, err) >= 3)
+        mark = memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    for (size_t want = csv->taken + 1;; want *= 2) {
+        int64_t have = stream_peek(csv->stream, want, &data, err);
+        if (have < 0)
+            return -1;
+        const size_t size = (size_t)have - mark;
+        const bool ended = scan_row(&scan, data + mark, size), is_end = (size_t)have < want;
+        if (scan.at > csv->longest || (is_end && scan.inside))
+            return refuse_row(csv, &scan, is_end && scan.at <= csv->longest, err);
+        if (!ended && !is_end)
+            continue;
+        csv->text = (const char *)data + mark;
+        csv->length = scan.at;
+        csv->taken = mark + scan.at + ended;
+        csv->more = scan.breaks;
+        if (!ended)
+            end_line(csv, data + mark, scan.at);
+        if (csv->length > 0 && csv->text[csv->length - 1] == '\r')
+            csv->length--;
+        return 0;
+    }
 }
 
 /* Each field has its place in the copy, however often it is read: where it is in the line. */

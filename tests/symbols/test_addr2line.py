@@ -139,6 +139,46 @@ class Against(Compare):
                             for t in (TOOL, "addr2line"))
             self.assertEqual(ours, theirs)
 
+    def test_units_of_several_ranges_in_dwarf_2(self):
+        """The DIE of a unit has .text only: the rest is in .debug_aranges, and without that in the functions."""
+        for source, level in (("shapes.cpp", "-O0"), ("shapes.cpp", "-O2"), ("threads.c", "-O2")):
+            compiler, *more = ("g++", "-gno-record-gcc-switches") if source == "shapes.cpp" else ("gcc", "-pthread")
+            p = self.build("dwarf-2" + level + source[0], source, level, "-gdwarf-2", "-gstrict-dwarf", *more, compiler=compiler)
+            bare = os.path.join(self.dir, "bare")
+            subprocess.run(["objcopy", "-R", ".debug_aranges", p, bare], check=True)
+            elf = Elf(p)
+            named = [s for s in elf.symbols if s[1] > 0]
+            addresses = sorted({a for s in named for a in range(s[0], s[0] + s[1])} & set(elf.code(1)))[::7 * SLOW]
+            theirs = run("eu-addr2line", ["-f"], p, addresses).stdout.splitlines()[1::2]
+            theirs = [re.sub(r"(:\d+):\d+$", r"\1", t) for t in theirs]
+            for path in p, bare:
+                ours = [re.sub(r" \(disc.*", "", t) for t in run(TOOL, ["-f"], path, addresses).stdout.splitlines()[1::2]]
+                self.assertEqual(len(ours), len(theirs))
+                pairs = [("0x%x" % a, o, t) for a, o, t in zip(addresses, ours, theirs) if t.rpartition(":")[2] not in "0?"]
+                self.assertGreater(len(pairs), 0.8 * len(addresses))
+                self.assertEqual([x for x in pairs if x[1] != x[2]], [])
+
+    def test_debug_file_of_a_relative_path(self):
+        """Below --debug-dir, folders have their absolute paths, whichever path the program is given with."""
+        full = self.build("linked-from", "threads.c", "-O2", "-g", "-pthread", "-Wl,--build-id=none")
+        top = os.path.realpath(self.dir) + "/relative"
+        root, away = top + "/root", top + "/away"
+        debug = root + away + "/program.debug"
+        os.makedirs(away)
+        os.makedirs(os.path.dirname(debug))
+        sh("objcopy", "--only-keep-debug", full, debug)
+        sh("strip", "-o", away + "/program", full)
+        sh("objcopy", "--add-gnu-debuglink=" + debug, away + "/program")
+        os.symlink("away", top + "/link")
+        os.symlink("away/program", top + "/other")
+        main = "0x%x" % next(s[0] for s in Elf(full).symbols if s[2] == "main")
+        for folder, path, found in (("away", "program", "../root"), ("away", "./program", "../root"), ("root", "../away/program", "."),
+                                    (".", "away/program", "root"), (".", away + "/program", "root"), (".", top + "/link/program", "root"),
+                                    (".", "other", "root")):
+            done = subprocess.run([TOOL, "--no-cache", "-s", "-e", path, "--debug-dir", found, main], cwd=os.path.join(top, folder),
+                                  capture_output=True, text=True, check=True)
+            self.assertRegex(done.stdout, r"^threads.c:\d", (folder, path, found))
+
     def test_object_files(self):
         """Local functions without lines, with and without the cache; profiles do not have these names, which are no paths."""
         p = self.build("files", "threads.c", "-O1", "-fno-inline", "-pthread")
@@ -242,6 +282,27 @@ class Csv(Case):
             self.assertEqual(out[:1 + len(names)], [["# comment"]] + [n + ["function", "file", "line"] for n in names])
             self.assertEqual([r[:3] for r in out[1 + len(names):]], [r + ["main"] for r in rows])
 
+    def test_line_breaks_in_fields(self):
+        """Quoted fields may have them, also in the names, before the address and in a last row without its end. Lines of comments
+        do not go on."""
+        p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
+        pc = "0x%x" % [s for s in Elf(p).symbols if s[2] == "main"][0][0]
+        rows = [["no\nte", "pc", "more\r\n,;\""], ["a\n\n\"b\"", pc, "c\n" * 60000], ["\n", pc, "\n\"\n"], ["x", "\n", ""], ["y", pc, "z\n#z"]] * 2
+        for separator in ",;\t":
+            text = io.StringIO()
+            csv.writer(text, delimiter=separator).writerows(rows)
+            for mark, cut in (("", 0), ("\ufeff", 2)):
+                given = mark + text.getvalue()[:len(text.getvalue()) - cut]
+                done = subprocess.run([TOOL, "-e", p, "--csv=pc"], input=given.encode(), capture_output=True, check=True)
+                out = list(csv.reader(io.StringIO(done.stdout.decode(), newline=""), delimiter=separator))
+                self.assertEqual([r[:3] for r in out], rows)
+                self.assertEqual([r[3] for r in out], (["function", "main", "main", "", "main"] + ["", "main", "main", "", "main"]))
+        given = "# \"\n#,\"x\nnote,pc\n#,\"x\n#\"x\",\"y\n#1,%s,\"x\ny\"\n#\"2,\"%s\"\n" % (pc, pc)
+        done = subprocess.run([TOOL, "-e", p, "--csv=pc"], input=given, capture_output=True, text=True, check=True)
+        place = done.stdout.splitlines()[-1].partition(pc + '"')[2]
+        self.assertTrue(place.startswith(",main,"), done.stdout)
+        self.assertEqual(done.stdout, given.replace("pc\n", "pc,function,file,line\n").replace("\ny\"\n", "\ny\"%s\n" % place)[:-1] + place + "\n")
+
     def add(self, program, rows, *options):
         """The rows that --csv writes for ROWS of an address each, and stderr."""
         text = "".join(",".join(r) + "\n" for r in rows)
@@ -293,10 +354,19 @@ class Csv(Case):
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         out = os.path.join(self.dir, "out.csv")
         for text, column, say in (("", "pc", "empty"), ("a,b\n", "pc", "no column 'pc' in the first line"), ("a,b\n", "3", "no column '3'"),
-                                  ("a,pc\n1,\"2\n", "pc", "a quoted field without an end")):
-            done = subprocess.run([TOOL, "-e", p, "--csv", column, "-o", out], input=text, capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stderr.count("\n"), os.path.exists(out)), (1, 1, False), done.stderr)
-            self.assertIn(say, done.stderr)
+                                  ("a,pc\n1,\"2\n", "pc", "<stdin>: line 2, column 2: a quoted field without an end: found the end of the file, "
+                                                          "expected a closing quote"),
+                                  ("a,pc\n1,2\n\"1\n\n1,2", "pc", "<stdin>: line 3, column 1: a quoted field without an end: found the end"),
+                                  ("pc,a\n1,\"\n2\"\n\"1\",b,\"\n\n1,2\n", "pc", "<stdin>: line 4, column 3: a quoted field without an end"),
+                                  ("\"pc,a\n1,2\n", "pc", "<stdin>: line 1, column 1: a quoted field without an end"),
+                                  ("a,pc\n\"1\"2,3\n", "pc", "line 2, column 1: a quoted field without an end: expected the end of the field"),
+                                  ("a,pc\n\"%s\",3\n" % ("1\n" * (1 << 20)), "pc", "line 2, column 1: row of more than 1048576 bytes"),
+                                  ("a,pc\n" + "\"1\n\"," * (1 << 18), "pc", "row of more than 1048576 bytes")):
+            for to in (["-o", out], []):
+                done = subprocess.run([TOOL, "-e", p, "--csv", column, *to], input=text, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr.count("\n"), os.path.exists(out)), (1, 1, False), done.stderr)
+                self.assertIn(say, done.stderr)
+                self.assertEqual(done.stdout, "")
 
 
 if __name__ == "__main__":

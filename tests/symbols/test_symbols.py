@@ -210,10 +210,13 @@ class Oracle(Case):
         with open(debug, "ab") as f:
             f.write(b"x")
         maps, bias = Elf(stripped).maps(label="/opt/bin/linked")
-        for slash in ("", "/"):
-            ours, err = run_driver(DRIVER, ["-r", root + slash] + maps, [a + bias for a in Elf(full).code(16)])
-            self.assertEqual(err, "")
-            self.assertTrue(any(f[2].endswith("threads.c") for _, c in ours.values() for f in c))
+        os.symlink("sysroot", self.dir + "/system")
+        near = os.path.relpath(os.path.dirname(stripped))
+        for options in (["-r", root], ["-r", root + "/"], ["-r", os.path.relpath(root)], ["-r", root, "-s", near],
+                        ["-r", self.dir + "/system", "-s", near], ["-r", self.dir + "/system"]):
+            ours, err = run_driver(DRIVER, options + maps, [a + bias for a in Elf(full).code(16)])
+            self.assertEqual(err, "", options)
+            self.assertTrue(any(f[2].endswith("threads.c") for _, c in ours.values() for f in c), options)
 
     def test_split_dwarf_has_lines(self):
         p = os.path.join(self.dir, "fission")
