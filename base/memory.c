@@ -38,11 +38,16 @@ void mem_allow_exit(void)
 /* Needs no memory. */
 void mem_run_out(void)
 {
-    char line[256], most[64] = "";
+    char line[256], most[96] = "";
     struct rlimit limit;
-    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        snprintf(most, sizeof most, ": more than %llu KB are needed (--max-memory)",
-                 (unsigned long long)limit.rlim_cur >> 10);
+    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        bool small = limit.rlim_cur < 1024;
+        snprintf(most, sizeof most, ": more than %llu %s needed (--max-memory)",
+                 (unsigned long long)limit.rlim_cur >> (small ? 0 : 10),
+                 !small                ? "KB are"
+                 : limit.rlim_cur == 1 ? "byte is"
+                                       : "bytes are");
+    }
     int length = snprintf(line, sizeof line, "%.100s: out of memory%s\n",
                           program_invocation_short_name, most);
     bool written = write(STDERR_FILENO, line, (size_t)length) == length;

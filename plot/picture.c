@@ -164,11 +164,25 @@ static void draw_nothing(struct plot *plot, const struct error *err)
                "plot NaN notitle\n");
 }
 
+/* Only --top makes pictures that high: --height has a limit. */
+static int check_height(const struct picture_request *r, const struct script *s, struct error *err)
+{
+    enum { MOST = 32767 /* of cairo */ };
+    if (s->picture != PICTURE_PNG || s->height <= MOST)
+        return 0;
+    return error_set(err, r->output, NO_OFFSET,
+                     "the picture is too high for PNG: %.0f pixels, but at most %d (reduce --top, "
+                     "give --height, or draw svg or pdf)",
+                     s->height, MOST);
+}
+
 /* An empty selection is drawn as such, with a warning. */
 static int draw(const struct picture_request *r, struct plot *plot, struct error *err)
 {
     int result = r->kind->draw(plot, err);
-    if (result == 0 || !err->is_nothing)
+    if (result == 0)
+        return check_height(r, &plot->script, err);
+    if (!err->is_nothing)
         return result;
     report_warning(plot->reporter, "%s%s%s", err->file, err->file[0] != '\0' ? ": " : "",
                    err->text);

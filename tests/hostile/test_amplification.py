@@ -273,6 +273,9 @@ class Budget(Case):
         out = os.path.join(self.folder, "out.txt")
         ended = self.small(["pbin-dump", "--threads", "--max-memory", "8M", "-o", out, path], (1,))
         self.assertEqual(ended.err, "pbin-dump: out of memory: more than 8192 KB are needed (--max-memory)\n")
+        for size, words in (("1", "1 byte is"), ("1000", "1000 bytes are"), ("1K", "1 KB are")):
+            ended = self.small(["pbin-dump", "--threads", "--max-memory", size, "-o", out, path], (1,))
+            self.assertEqual(ended.err, f"pbin-dump: out of memory: more than {words} needed (--max-memory)\n")
         self.assertEqual(sorted(os.listdir(self.folder)), ["p.pbin", "sink"])
         self.small(["pbin-dump", "--threads", "-o", out, path], (0,))
 

@@ -1097,6 +1097,15 @@ class Errors(Plot):
             with self.subTest(argv=argv):
                 self.assertIn(part, self.fails(["pbin-plot", *argv], status=2).err)
 
+    def test_too_high(self):
+        """PNG has a limit, and the message says what to do."""
+        many = calls_profile("high.pbin", {f"f{i}": [F(i + 10)] for i in range(2500)})
+        png = os.path.join(self.folder, "x.png")
+        ended = self.fails(["pbin-plot", "bars", many, "--top=2500", "-o", png], png)
+        self.assertRegex(ended.err, r"too high for PNG: \d+ pixels, but at most 32767 \(reduce --top, give --height, or draw svg or pdf\)")
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertTrue(self.plot("bars", "--top=2500", "-q", "--height=9000", "--format=png", inputs=[many]).startswith(STARTS["png"]))
+
     def test_nothing_is_selected(self):
         """A picture that says so, and a warning; without a selection, there is something to draw or an error."""
         for argv, part in ((["bars", RUNS[0], "--filter=function=none"], "there are no rows to draw"),
