@@ -14,12 +14,14 @@
 struct bracket {
     size_t begin, end; /* of the opening one, and of the closing one */
     unsigned depth;    /* of "<": how many pairs of them it is in, itself included */
-    char kind;         /* the opening character */
+    char kind;         /* the opening character; NO_BRACKET: the operator "<", without a pair */
 };
+enum { NO_BRACKET = ' ' };
 
 struct brackets {
     struct bracket *list; /* in order of BEGIN */
     size_t count, capacity;
+    size_t name_begin;  /* after the type of the result */
     size_t name_end;    /* where the parameters of the function begin, or the end of the name */
     size_t operator_at; /* the last word "operator" outside of brackets, or SIZE_MAX */
 };
@@ -62,28 +64,56 @@ static bool note(struct brackets *b, const char *name, size_t at, size_t *open, 
         open[(*depth)++] = b->count++;
         return true;
     }
-    if (*depth == 0 || closing(b->list[open[*depth - 1]].kind) != c)
+    size_t around = *depth;
+    while (c != '>' && around > 0 && b->list[open[around - 1]].kind == '<')
+        around--;
+    if (around == 0 || closing(b->list[open[around - 1]].kind) != c)
         return false;
+    while (*depth > around) { /* (a<b) */
+        struct bracket *sign = &b->list[open[--*depth]];
+        sign->kind = NO_BRACKET;
+        sign->end = sign->begin;
+    }
     b->list[open[--*depth]].end = at;
     return true;
+}
+
+/* The length of the operator at AT of an expression in a type, as in C<((sizeof (long))>(4))>; 0: another character. AROUND: the
+ * bracket around it. Operands are in parentheses, or {parm#1}. If SHIFTS, )>>( is one, too, and not two ends. */
+static size_t sign_length(const char *name, size_t at, char around, bool shifts)
+{
+    const char c = name[at], next = name[at + 1], before = at > 0 ? name[at - 1] : ' ';
+    if (c != '<' && c != '>')
+        return 0;
+    if (next == '=' || (c == '>' && (before == '-' || (around != '<' && around != '\0'))))
+        return 1;
+    if (before != ')' && before != '}')
+        return 0;
+    if (c == '<')
+        return next == '(' || next == '{' ? 1 : next == '<' ? 2 : 0;
+    return shifts && next == '>' && (name[at + 2] == '(' || name[at + 2] == '{') ? 2 : 0;
 }
 
 /* Enough for any function; deeper nesting is left as it is. */
 enum { DEEPEST = 64 };
 
-/* Finds the pairs of brackets of NAME. Returns false if they do not match. */
-static bool find_brackets(struct brackets *b, const char *name)
+static bool read_brackets(struct brackets *b, const char *name, bool shifts)
 {
-    size_t open[DEEPEST], depth = 0;
+    size_t open[DEEPEST], depth = 0, past = 0; /* the last operator in a name */
+    b->count = 0;
+    b->operator_at = SIZE_MAX;
     for (size_t at = 0; name[at] != '\0'; at++) {
         size_t skip = operator_length(name, at);
         if (skip > 0) {
             b->operator_at = depth == 0 ? at : b->operator_at;
+            past = at + skip;
+        } else if (at != past || name[at] != '<') /* after operator() come arguments */
+            skip = sign_length(name, at, depth > 0 ? b->list[open[depth - 1]].kind : '\0', shifts);
+        if (skip > 0) {
             at += skip - 1;
             continue;
         }
-        bool arrow = name[at] == '>' && at > 0 && name[at - 1] == '-';
-        if (arrow || strchr("<({[>)}]", name[at]) == NULL)
+        if (strchr("<({[>)}]", name[at]) == NULL)
             continue;
         if (depth == DEEPEST || !note(b, name, at, open, &depth))
             return false;
@@ -91,24 +121,31 @@ static bool find_brackets(struct brackets *b, const char *name)
     return depth == 0;
 }
 
+/* Finds the pairs of brackets of NAME. Returns false if they do not match. */
+static bool find_brackets(struct brackets *b, const char *name)
+{
+    return read_brackets(b, name, false) ||
+           (strstr(name, ">>") != NULL && read_brackets(b, name, true));
+}
+
 /* The parameters are the last outer parentheses, with nothing after them but qualifiers: f(int) const, f(int) [clone .x].
  * In main.(*T).f and (anonymous namespace)::f there are none. */
-static size_t find_name_end(const struct brackets *b, const char *name)
+static size_t find_name_end(const struct brackets *b, const char *name, size_t begin, size_t limit)
 {
-    size_t end = strlen(name), after = 0;
+    size_t end = limit, after = begin;
     for (size_t i = 0; i < b->count; i++) {
         const struct bracket *pair = &b->list[i];
-        if (pair->begin < after)
-            continue; /* inside of another pair */
+        if (pair->begin < after || pair->end >= limit)
+            continue; /* inside of another pair, or outside */
         after = pair->end + 1;
-        bool last = name[after] == '\0' || name[after] == ' ';
+        bool last = after == limit || name[after] == ' ';
         if (pair->kind == '(' && pair->begin > 0 && name[pair->begin - 1] != ' ' && last)
             end = pair->begin;
     }
     return end;
 }
 
-/* Where the name begins: after the type of the result, if there are parameters. */
+/* Where the name begins that ends at NAME_END: after the type of the result, if there are parameters. */
 static size_t find_name_begin(const struct brackets *b, const char *name)
 {
     size_t begin = 0, next = 0, limit = b->name_end < b->operator_at ? b->name_end : b->operator_at;
@@ -125,12 +162,69 @@ static size_t find_name_begin(const struct brackets *b, const char *name)
     return begin;
 }
 
+/* Where the declarator in PAIR begins: after "*", "&", or "Class::*". Returns 0 if there is none. B->list[I] is PAIR. */
+static size_t skip_pointer(const struct brackets *b, const char *name, size_t i)
+{
+    const size_t begin = b->list[i].begin + 1, end = b->list[i].end;
+    size_t at = begin;
+    for (; at < end && strchr("*&", name[at]) == NULL; at++) {
+        while (i < b->count && b->list[i].begin < at)
+            i++;
+        if (i < b->count && b->list[i].begin == at && at > begin)
+            at = b->list[i].end;
+        else if (!is_word(name[at]) && name[at] != ':')
+            return 0;
+    }
+    if (at == end || (at > begin && (name[at] != '*' || name[at - 1] != ':')))
+        return 0;
+    while (at < end && strchr("*& ", name[at]) != NULL)
+        at++;
+    return at < end ? at : 0;
+}
+
+/* Narrows *BEGIN to *END to the part with name and parameters, if the result is a pointer or reference to a function or an array:
+ * int (*f(long))(char), int (&f(long)) [3]. Returns false otherwise. */
+static bool enter_declarator(const struct brackets *b, const char *name, size_t *begin, size_t *end)
+{
+    size_t after = *begin, inner;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct bracket *pair = &b->list[i];
+        if (pair->begin < after || pair->end >= *end)
+            continue;
+        after = pair->end + 1;
+        if (pair->kind != '(' || pair->begin == 0 ||
+            (pair->begin > *begin && name[pair->begin - 1] != ' ') ||
+            (name[after] != '(' && strncmp(name + after, " [", 2) != 0) ||
+            (inner = skip_pointer(b, name, i)) == 0)
+            continue;
+        *begin = inner;
+        *end = pair->end;
+        return true;
+    }
+    return false;
+}
+
+static void find_name(struct brackets *b, const char *name)
+{
+    size_t begin = 0, end = strlen(name), name_end;
+    while (enter_declarator(b, name, &begin, &end))
+        ;
+    if (begin > 0 && (name_end = find_name_end(b, name, begin, end)) < end) {
+        b->name_begin = begin;
+        b->name_end = name_end;
+        return;
+    }
+    b->name_end = find_name_end(b, name, 0, strlen(name));
+    b->name_begin = find_name_begin(b, name);
+}
+
 static bool is_left_out(const struct brackets *b, const struct bracket *pair, const char *name,
                         enum elide_step step)
 {
     size_t length = pair->end - pair->begin - 1;
-    bool shorter = length > 3 || (length > 0 && step == ELIDE_SIGNATURE); /* names become equal */
-    if (!shorter || pair->begin == 0)
+    bool shorter = length > 3 || (length > 0 && step == ELIDE_SIGNATURE);  /* names become equal */
+    bool around = pair->begin < b->name_begin && pair->end >= b->name_end; /* of a declarator */
+    if (!shorter || pair->begin == 0 || pair->kind == NO_BRACKET || around)
         return false;
     if (pair->kind == '<')
         return step >= (pair->depth > 1 ? ELIDE_NESTED : ELIDE_TEMPLATES);
@@ -145,7 +239,7 @@ static char *leave_out(const struct brackets *b, const char *name, enum elide_st
     size_t end = step >= ELIDE_SIGNATURE ? b->name_end : strlen(name), next = 0;
     /* "..." is longer than a content of one character by two. */
     char *copy = mem_alloc(strlen(name) + 2 * b->count + 1), *to = copy;
-    for (size_t at = step >= ELIDE_SIGNATURE ? find_name_begin(b, name) : 0; at < end; at++) {
+    for (size_t at = step >= ELIDE_SIGNATURE ? b->name_begin : 0; at < end; at++) {
         *to++ = name[at];
         while (next < b->count && b->list[next].begin < at)
             next++;
@@ -165,7 +259,7 @@ char *elide_arguments(const char *name, enum elide_step step)
     struct brackets b = {.operator_at = SIZE_MAX};
     char *result;
     if (step > ELIDE_NOTHING && find_brackets(&b, name)) {
-        b.name_end = find_name_end(&b, name);
+        find_name(&b, name);
         result = leave_out(&b, name, step);
     } else {
         result = mem_strdup(name);
@@ -179,8 +273,9 @@ char *elide_parameters(const char *name)
     struct brackets b = {.operator_at = SIZE_MAX};
     size_t begin = 0, end = strlen(name);
     if (find_brackets(&b, name)) {
-        b.name_end = end = find_name_end(&b, name);
-        begin = find_name_begin(&b, name);
+        find_name(&b, name);
+        begin = b.name_begin;
+        end = b.name_end;
     }
     free(b.list);
     return mem_strndup(name + begin, end - begin);

@@ -182,6 +182,14 @@ class Places(tool.Case):
             self.assertNotIn("part.0", text)
         self.assertIn("part.0", self.succeeds([*bars, *rules[:3], file]).out.decode())
 
+    def test_short_names_of_odd_types(self):
+        """Results that are functions or arrays, and comparisons in template arguments."""
+        names = ["int (*alpha<1>(int))(int)", "int (&beta<2>(int)) [3]", "int (*alpha<3>(int))(int)", "void gt<long>(C<((sizeof (long))>(4))>)"]
+        file = self.named("odd", names)
+        self.assertEqual(self.samples("function", "--short-names", file), {"alpha<...>": 2, "beta<...>": 1, "gt<...>": 1})
+        for pattern, found in (("alpha<...>", names[::2]), ("beta<2>", names[1:2]), ("gt<...>", names[3:]), ("gt<long>", names[3:]), (names[1], names[1:2])):
+            self.assertEqual(set(self.samples("function", "--filter=function=" + pattern, file)), set(found))
+
     def test_very_long_names(self):
         """For people they lose arguments, as few as suffice, else their end; for programs nothing."""
         inner, many = "g<" + "int, " * 1000 + "int>", ", ".join("h<%d>" % i for i in range(1000))

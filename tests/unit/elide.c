@@ -31,6 +31,27 @@ static void steps_of_a_template(struct check *check)
     }
 }
 
+/* A declarator around the name stays in every step. */
+static void steps_of_a_declarator(struct check *check)
+{
+    static const char name[] = "int (*(*ns::C<true>::two<double>(double, long))(char*))(long)";
+    static const char *const want[ELIDE_STEPS] = {
+        name,
+        "int (*(*ns::C<true>::two<double>(...))(char*))(long)",
+        "int (*(*ns::C<true>::two<double>(...))(...))(...)",
+        "int (*(*ns::C<...>::two<...>(...))(...))(...)",
+        "ns::C<...>::two<...>",
+    };
+    for (int step = 0; step < ELIDE_STEPS; step++) {
+        char *got = elide_arguments(name, (enum elide_step)step);
+        CHECK_STR(got, want[step]);
+        free(got);
+    }
+    char *plain = elide_parameters(name);
+    CHECK_STR(plain, "ns::C<true>::two<double>");
+    free(plain);
+}
+
 /* The shortest form of each name without cutting it. */
 static void names_of_many_kinds(struct check *check)
 {
@@ -57,6 +78,28 @@ static void names_of_many_kinds(struct check *check)
         {"(sd-pam)", "(sd-pam)"},
         {"decltype ((a)->b) get<Thing>(Thing&)", "get<...>"},
         {"f<(a>", "f<(a>"},
+        {"int (*alpha<1>(int))(int)", "alpha<...>"},
+        {"int (*alpha<1>(int))(int) [clone .cold]", "alpha<...>"},
+        {"int (&beta<2>(int)) [3]", "beta<...>"},
+        {"signed char (&&rows<1>()) [3][4]", "rows<...>"},
+        {"int (*(*C<true>::two<double>(double))(char))(int)", "C<...>::two<...>"},
+        {"void (*(anonymous namespace)::anon<int>(int))()", "(anonymous namespace)::anon<...>"},
+        {"int (X<long>::*C<1>::member<int>(int (*)(long)) const)(char)", "C<...>::member<...>"},
+        {"int (&main::{lambda(auto:1)#2}::operator()<int>(int) const) [2]",
+         "main::{lambda(...)#2}::operator()<...>"},
+        {"void std::call<int (*)(int)>(int (*)(int))", "std::call<...>"},
+        {"C<true>::operator int (*)(int)<long>()", "C<...>::operator int (...)(...)<...>"},
+        {"void gt<long>(C<((sizeof (long))>(4))>)", "gt<...>"},
+        {"decltype (({parm#1}>(1))) gr<int>(int)", "gr<...>"},
+        {"decltype ({parm#1}>>(1)) sh<int>(int)", "sh<...>"},
+        {"C<(sizeof (int))<(4)> lt<int>(int)", "lt<...>"},
+        {"void le<int>(C<(sizeof (int))<=(4)>, C<(sizeof (int))>=(4)>)", "le<...>"},
+        {"decltype ({parm#1}<{parm#2}) pair<int>(int, int)", "pair<...>"},
+        {"void shift<C<(sizeof (long))>>(1)> >(int)", "shift<...>"},
+        {"void shift<C<(sizeof (long))<<(1)> >(int)", "shift<...>"},
+        {"f<g<void (*)(int)>>(int)", "f<...>"},
+        {"F<long>::operator()<(Color)1>(int) const", "F<...>::operator()<...>"},
+        {"<<T as A>::B as C<D>>::d", "<<...>::B as C<...>>::d"},
         {"f<1>::g<T, 2>", "f<...>::g<...>"},
         {"A<1>::B<2>::C<3>", "A<...>::B<...>::C<...>"}, /* longer than the name itself */
         {"", ""},
@@ -166,6 +209,7 @@ static void any_width(struct check *check)
 }
 
 CHECK_MAIN({"steps_of_a_template", steps_of_a_template},
+           {"steps_of_a_declarator", steps_of_a_declarator},
            {"names_of_many_kinds", names_of_many_kinds},
            {"just_as_much_as_needed", just_as_much_as_needed}, {"scopes", scopes},
            {"functions_alone", functions_alone}, {"any_width", any_width})
