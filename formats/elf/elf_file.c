@@ -173,9 +173,15 @@ static int check_header(struct elf_file *file, struct error *err)
         return bad(file, 0, err, "not an ELF file");
     file->is_64 = header[EI_CLASS] == ELFCLASS64;
     file->big_endian = header[EI_DATA] == ELFDATA2MSB;
-    if ((!file->is_64 && header[EI_CLASS] != ELFCLASS32) ||
-        (!file->big_endian && header[EI_DATA] != ELFDATA2LSB))
-        return bad(file, EI_CLASS, err, "unknown ELF class or byte order");
+    if (!file->is_64 && header[EI_CLASS] != ELFCLASS32)
+        return error_set(err, file->path, EI_CLASS, "ELF class %u, expected %d or %d",
+                         header[EI_CLASS], ELFCLASS32, ELFCLASS64);
+    if (!file->big_endian && header[EI_DATA] != ELFDATA2LSB)
+        return error_set(err, file->path, EI_DATA, "ELF byte order %u, expected %d or %d",
+                         header[EI_DATA], ELFDATA2LSB, ELFDATA2MSB);
+    if (header[EI_VERSION] != EV_CURRENT)
+        return error_set(err, file->path, EI_VERSION, "ELF version %u, expected %d",
+                         header[EI_VERSION], EV_CURRENT);
     if (file->is_64 && !elf_file_read(file, 0, header, sizeof header))
         return bad(file, 0, err, "ELF header cut short");
     if (has_many_sections(file, header))
@@ -223,7 +229,12 @@ static int read_segments(struct elf_file *file, const GElf_Ehdr *header, uint64_
     size_t count = 0;
     GElf_Phdr p;
     if (header->e_phnum == 0)
-        return 0; /* a debug file may have none */
+        return 0;             /* a debug file may have none */
+    if (header->e_phoff == 0) /* libelf would say that there are none */
+        return error_set(
+            err, file->path,
+            file->is_64 ? offsetof(Elf64_Ehdr, e_phoff) : offsetof(Elf32_Ehdr, e_phoff),
+            "%u program headers at offset 0, expected one after the ELF header", header->e_phnum);
     int result = elf_getphdrnum(file->elf, &count);
     if (header->e_phentsize != size)
         return error_set(err, file->path, header->e_phoff,

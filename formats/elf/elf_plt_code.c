@@ -196,21 +196,29 @@ static bool saves_toc(uint32_t instruction) /* std r2, 24(r1) or 40(r1) */
     return instruction == 0xf8410018 || instruction == 0xf8410028;
 }
 
-/* [std r2, ..(r1)]; load r12; mtctr r12; [ld r2 and r11;] bctr */
+/* [std r2, ..(r1)]; load r12; mtctr r12; [ld r2 and r11;] bctr
+ * In the big-endian ABI, a slot has three words, and another thread may be filling them: instead of bctr, libraries have
+ * cmpldi r2, 0; bnectr; b to what asks the dynamic linker; or xor and add that make the second load depend on the first. */
 static bool find_ppc64(const struct plt_code *c, uint64_t at, struct plt_stub *stub)
 {
-    enum { MOST_BETWEEN = 4 };
+    enum { MOST_BETWEEN = 6 };
+    const uint32_t bctr = 0x4e800420, bnectr = 0x4ce20420, mtctr = 0x7d8903a6;
     uint64_t end = at + (saves_toc(word(c, at)) ? WORD : 0);
     const uint64_t load = load_ppc64(c, end, &stub->slot);
     if (load == 0 || (end == at && at >= WORD && saves_toc(word(c, at - WORD))))
         return false;
     end += load;
     bool moved = false;
-    for (int i = 0; i < MOST_BETWEEN && word(c, end) != 0x4e800420; i++, end += WORD)
-        moved |= word(c, end) == 0x7d8903a6;
+    for (int i = 0; i < MOST_BETWEEN && word(c, end) != bctr && word(c, end) != bnectr; i++) {
+        moved |= word(c, end) == mtctr;
+        end += WORD;
+    }
+    const uint32_t last = word(c, end);
+    if (last == bnectr)
+        end += WORD;
     stub->address = c->address + at;
     stub->size = end + WORD - at;
-    return moved && word(c, end) == 0x4e800420;
+    return moved && (last == bctr || (last == bnectr && word(c, end) >> 26 == 0x48000000 >> 26));
 }
 
 static const struct plt_machine machines[] = {

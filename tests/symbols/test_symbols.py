@@ -761,6 +761,21 @@ class Libelf(Case):
         struct.pack_into("<H", data, 58, 63)
         self.assertEqual(self.resolve("sections", data), ("_unknown", ""))
 
+    def test_headers_of_another_kind(self):
+        for is_64, big in ((True, False), (False, True)):
+            size = 8 if is_64 else 4
+            for at, field, say in ((4, b"\0", "0x4: ELF class 0, expected 1 or 2"), (5, b"\3", "0x5: ELF byte order 3, expected 1 or 2"),
+                                   (6, b"\0", "0x6: ELF version 0, expected 1"), (6, b"\2", "0x6: ELF version 2, expected 1"),
+                                   (24 + size, bytes(size), "0x%x: 1 program headers at offset 0, expected one after the ELF header" % (24 + size))):
+                data = bytearray(tiny_elf(is_64, big, self.SYMBOLS))
+                data[at:at + len(field)] = field
+                name, err = self.resolve("kind", data)
+                self.assertIn("libelf-kind: %s" % say.split(": ")[1], err)
+                self.assertEqual((name, err.count("\n")), ("_unknown", 1), err)
+                path = os.path.join(self.dir, "libelf-kind")
+                done = subprocess.run([os.path.join(BUILD, "pbin-addr2line"), "-e", path, "1"], capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (1, "pbin-addr2line: %s: %s\n" % (path, say)))
+
     def test_program_headers_cut_short(self):
         data, _ = self.tiny()
         struct.pack_into("<Q", data, 32, len(data) - 57)
