@@ -308,11 +308,24 @@ void frame_row_axes(struct plot *plot)
                                   : "set grid noytics xtics\nset border 1\nset xtics scale 0.5\n");
 }
 
+enum { USUAL_DIGITS = 6 /* as %g */ };
+
+/* The digits of labels between LOW and HIGH that are STEP, a power of ten times a digit, apart. */
+static int label_digits(double low, double high, double step)
+{
+    enum { MOST = 15 };
+    double most = fmax(fabs(low), fabs(high)), rounding = 1e-9;
+    if (!(step > 0) || !(most > 0))
+        return USUAL_DIGITS;
+    double digits = 1 + floor(log10(most) + rounding) - floor(log10(step) + rounding);
+    return (int)fmin(fmax(digits, USUAL_DIGITS), MOST);
+}
+
 /* The width of the label at VALUE, including the gap to the next. */
-static double label_room(const struct plot *plot, double value)
+static double label_room(const struct plot *plot, double value, int digits)
 {
     bool cells = plot_is_text(plot);
-    char *text = mem_printf("%g", value);
+    char *text = mem_printf("%.*g", digits, value);
     double room = (text_width(text, cells) + (cells ? 2 : 0.5)) * plot->script.em;
     free(text);
     return room;
@@ -321,10 +334,29 @@ static double label_room(const struct plot *plot, double value)
 /* Five to ten tics, fewer if their labels would overlap. */
 static double tic_step(const struct plot *plot, double low, double high, double length)
 {
-    double step = frame_step(high - low, length, length / 10), room = label_room(plot, step);
-    room = fmax(room, label_room(plot, ceil(low / step) * step));
-    room = fmax(room, label_room(plot, floor(high / step) * step));
+    double step = frame_step(high - low, length, length / 10);
+    int digits = label_digits(low, high, step);
+    double room = label_room(plot, step, digits), first = ceil(low / step),
+           last = floor(high / step);
+    room = fmax(room, label_room(plot, first * step, digits));
+    room = fmax(room, label_room(plot, fmin(first + 1, last) * step, digits));
+    room = fmax(room, label_room(plot, last * step, digits));
     return frame_step(high - low, length, fmax(room, length / 10));
+}
+
+void frame_xtics(struct plot *plot, double low, double high, double length)
+{
+    enum { MARGIN = 2 /* at the right of frames [em], which has room for half of a usual label */ };
+    struct script *s = &plot->script;
+    double step = tic_step(plot, low, high, length);
+    int digits = label_digits(low, high, step);
+    double beyond = label_room(plot, floor(high / step) * step, digits) / 2 - MARGIN * s->em;
+    double end = digits > USUAL_DIGITS && beyond > 0 ? high - beyond / length * (high - low) : high;
+    if (end < high)
+        script_add(s, "set xtics nomirror %.17g,%.9g,%.17g\n", ceil(low / step) * step, step, end);
+    else
+        script_add(s, "set xtics nomirror %.9g\n", step);
+    script_add(s, "set format x '%%.%dg'\n", digits);
 }
 
 void frame_xaxis(struct plot *plot, const struct frame *frame, double low, double high,
@@ -334,8 +366,8 @@ void frame_xaxis(struct plot *plot, const struct frame *frame, double low, doubl
     char *title = frame_axis_title(name, scale->unit);
     low /= scale->factor;
     high /= scale->factor;
-    script_add(s, "set xrange [%.17g:%.17g]\nset xtics nomirror %.9g\nset format x '%%g'\n", low,
-               high, tic_step(plot, low, high, frame->right - frame->left));
+    script_add(s, "set xrange [%.17g:%.17g]\n", low, high);
+    frame_xtics(plot, low, high, frame->right - frame->left);
     script_add(s, "set xlabel ");
     script_quote(s, title);
     script_add(s, " offset 0,0.6 noenhanced\n");

@@ -28,6 +28,7 @@ struct fontconfig {
     int (*get_text)(void *pattern, const char *object, int n, unsigned char **text);
     int (*get_characters)(void *pattern, const char *object, int n, void **characters);
     int (*has_character)(const void *characters, uint32_t code);
+    void (*end)(void);
 };
 
 struct glyphs {
@@ -52,7 +53,8 @@ static bool load(struct fontconfig *fc)
                      {&fc->set_delete, "FcFontSetDestroy"},
                      {&fc->get_text, "FcPatternGetString"},
                      {&fc->get_characters, "FcPatternGetCharSet"},
-                     {&fc->has_character, "FcCharSetHasChar"}};
+                     {&fc->has_character, "FcCharSetHasChar"},
+                     {&fc->end, "FcFini"}};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         void *found = dlsym(fc->library, functions[i].name);
         memcpy(functions[i].function, &found, sizeof found);
@@ -94,9 +96,13 @@ void glyphs_delete(struct glyphs *g)
 {
     if (g == NULL)
         return;
-    if (g->set != NULL)
+    if (g->set != NULL) {
         g->fc.set_delete(g->set);
-    free(g); /* the library keeps what it has read, so it stays loaded */
+        g->fc.end();
+    }
+    if (g->fc.library != NULL)
+        dlclose(g->fc.library);
+    free(g);
 }
 
 bool glyphs_have(struct glyphs *g, uint32_t code)

@@ -91,7 +91,7 @@ static void put_xrange(struct timeline *t)
 {
     const struct time_bins *b = &t->bins;
     double end = b->start + (double)b->count * b->width;
-    script_add(&t->plot->script, "set xrange [%.12g:%.12g]\n", b->start / t->time.factor,
+    script_add(&t->plot->script, "set xrange [%.17g:%.17g]\n", b->start / t->time.factor,
                end / t->time.factor);
 }
 
@@ -124,7 +124,10 @@ static void put_power(struct timeline *t)
     if (plot_is_text(t->plot)) {
         script_add(s, "set ylabel ");
         script_quote(s, title);
-        script_add(s, "\nset xtics format '%%g'\n");
+        script_add(s, "\n");
+        frame_xtics(t->plot, b->start / t->time.factor,
+                    (b->start + (double)b->count * b->width) / t->time.factor,
+                    panel.right - panel.left);
         char *time = frame_axis_title(b->has_seconds ? "time" : "sample", t->time.unit);
         frame_text(t->plot, t->frame.left - 2, t->split + 1, ANCHOR_RIGHT, s->theme->text, 1, time);
         free(time);

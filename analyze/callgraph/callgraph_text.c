@@ -64,7 +64,7 @@ static bool names_binaries(const struct callgraph_view *v)
     return v->name_binaries && !is_short_line(v);
 }
 
-/* " (libc.so.6)", of which at least the number is kept where a line has less than ROOM columns for it; caller frees. */
+/* " (libc.so.6)", with a name of at most ROOM columns if lines have a width; "" if binaries are not named. Caller frees. */
 static char *binary_after_name(const struct callgraph_view *v, const struct call_node *node,
                                size_t room)
 {
@@ -110,7 +110,7 @@ static size_t put_called(const struct callgraph_view *v, struct output *out, cha
                          size_t gap)
 {
     size_t after = MIN_NAME + (names_binaries(v) ? MIN_NAME + strlen(" ()") : 0) + strlen(" [12]");
-    size_t width = (size_t)called_width(v), before = (size_t)(BEFORE + cost_width(v));
+    size_t width = (size_t)called_width(v), before = (size_t)BEFORE + (size_t)cost_width(v);
     if (v->width > 0 && before + strlen(called) + MIN_GAP + after > v->width)
         called[strcspn(called, "/+")] = '\0'; /* of 10^12 calls, the first number must do */
     size_t length = strlen(called), over = length > width ? length - width : 0;

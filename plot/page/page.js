@@ -240,6 +240,11 @@
     var line = {value: value, points: {show: false}};
     chart({
       height: 260,
+      scales: {y: {range: function (u, low, high) { /* from 0, as in pictures */
+        low = 1.08 * Math.min(0, low);
+        high = 1.08 * Math.max(0, high);
+        return [low, high > low ? high : 1];
+      }}},
       bands: [{series: [2, 3], fill: theme.text + '30'}],
       series: [
         {label: 'time', value: function (u, v) { return v === null ? '-' : format(v, data.unit); }},

@@ -108,6 +108,13 @@ document.getElementById('report').textContent = JSON.stringify(report);
 })();</script>"""
 
 
+# keeps the texts that are drawn on canvases
+DRAWN = """window.drawn = [];
+var fillText = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (t) { window.drawn.push(String(t)); return fillText.apply(this, arguments); };
+"""
+
+
 def open_page(folder, page, script):
     """What SCRIPT reports of an interactive page, whose policy is widened for it by a nonce."""
     page = page.replace("script-src ", "script-src 'nonce-test' ", 1)
@@ -307,6 +314,22 @@ class Interactive(Page):
         self.assertIn("u-off", report["off"])
         self.assertNotEqual(report["before"], report["zoomed"])
         self.assertEqual(report["before"], report["whole"])
+
+    def test_power_from_zero(self):
+        """The axis of power begins at 0, or below it only as far as values do, as in pictures."""
+        for values, lowest in (((10.0, 12.0), 0), ((-8.0, 12.0), -5)):
+            profile = pbin.Profile({"target": "app", "pmu": pbin.POWER, "unit": "W", "cpu_time": 1, "times": 1, "samples": 40, "wall_ns": 40_000_000},
+                                   [pbin.Thread(1, 1, "app")], [pbin.Location(0, "app", [pbin.Frame("f", "f")])])
+            profile.samples = [pbin.Sample(1_000_000, values[i % 2], [(0, 0, 1_000_000)]) for i in range(40)]
+            page = self.page("timeline", self.file("p.pbin", pbin.write(profile)))
+            page = page.replace("'use strict';", "'use strict'; " + DRAWN, 1)
+            script = base64.b64encode(hashlib.sha256(re.findall(r"<script>(.*?)</script>", page, re.S)[0].encode()).digest()).decode()
+            page = re.sub(r"script-src 'sha256-[^']*'", f"script-src 'sha256-{script}'", page, count=1)
+            report = self.drive(page, "report.drawn = window.drawn;")
+            drawn = report["drawn"]
+            numbers = [float(t) for t in drawn[drawn.index("power [W]") + 1:drawn.index("time [s]")]]
+            self.assertIn(0, numbers)
+            self.assertEqual(min(numbers), lowest, drawn)
 
     def test_heatmap(self):
         report = self.drive(self.page("heatmap", test_plot.RUNS[0]), """

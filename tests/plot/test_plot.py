@@ -510,6 +510,22 @@ class Data(Plot):
         with open(os.path.join(self.folder, "w.svg"), "rb") as f:
             self.assertIn("here", svg_texts(f.read()))
 
+    def test_tics_of_small_windows(self):
+        """Labels have as many digits as tell them apart, in pictures and in text."""
+        for kind in ("timeline", "heatmap"):
+            for width in ("1e-9", "1e-7", "3e-6", "2e-3"):
+                options = ["--start=0.1", f"--end={float(F('0.1') + F(width)):.12f}", "--width=900"]
+                labels = [t for t in svg_texts(self.plot(kind, "--format=svg", *options, inputs=RUNS[:1])) if re.fullmatch(r"10[0-3](\.\d+)?", t)]
+                self.assertGreaterEqual(len(labels), 3, (kind, width))
+                self.assertEqual(len(set(labels)), len(labels), labels)
+                right = max(x + 4 * len(t) for t, x, _, _ in svg_places(self.plot(kind, "--format=svg", *options, inputs=RUNS[:1]))[0] if t in labels)
+                self.assertLess(right, 900, labels)
+                steps = {round((F(b) - F(a)) / F(width), 9) for a, b in zip(labels, labels[1:])}
+                self.assertEqual(len(steps), 1, labels)
+        text = self.plot("timeline", "--format=txt", "--width=120", "--start=0.1", "--end=0.1000001", inputs=RUNS[:1]).decode()
+        axis = next(re.findall(r"10[0-3][.\d]*", line) for line in text.split("\n") if len(re.findall(r" 10[0-3][.\d]*", line)) > 2)
+        self.assertEqual(len(set(axis)), len(axis), axis)
+
     def test_heatmap_conserves(self):
         whole = self.profile(RUNS[0])
         for metric, total in (("energy", "energy_J"), ("time", "time_s")):
