@@ -30,7 +30,7 @@ double perf_interrupt_cost(const struct perf_setup *setup)
     if (fd < 0)
         return 0;
     ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-    uint64_t last = clock_now(), end = last + 2 * GAPS * period;
+    uint64_t last = clock_now(), end = last + 2 * period * GAPS;
     while (count < GAPS && last < end) {
         uint64_t now = clock_now(), gap = now - last;
         least = gap < least ? gap : least;
@@ -40,5 +40,6 @@ double perf_interrupt_cost(const struct perf_setup *setup)
     }
     close(fd);
     qsort(gaps, count, sizeof gaps[0], compare);
-    return count >= ENOUGH ? (double)gaps[count / 2] : 0; /* others may be longer: the kernel's */
+    const uint64_t *middle = gaps + count / 2; /* others may be longer: the kernel's */
+    return count >= ENOUGH ? (double)*middle : 0;
 }
