@@ -151,12 +151,12 @@ static void choose_lanes(struct reading *r)
     bool too_many = most > 0 && count > b->lane_count;
     size_t own = most == 0 || count == 0 ? 0 : b->lane_count - too_many;
     b->rest = too_many ? count - own : 0;
-    b->lanes = mem_zalloc(b->lane_count + 1, sizeof *b->lanes);
+    b->lanes = mem_zalloc(b->lane_count, sizeof *b->lanes);
     if (too_many)
         b->lanes[own].name = mem_printf(b->lane_count == 1 ? "%zu threads" : "%zu others", b->rest);
     r->lane = mem_zalloc(r->thread_count + 1, sizeof *r->lane);
     for (size_t i = 0; i < r->thread_count; i++)
-        r->lane[i] = (uint32_t)own;
+        r->lane[i] = own < b->lane_count ? (uint32_t)own : NOWHERE;
     qsort(ranks, own, sizeof *ranks, compare_lanes);
     for (size_t i = 0; i < own; i++)
         r->lane[ranks[i].index] = (uint32_t)i;
@@ -200,7 +200,7 @@ static void add_threads(struct reading *r, size_t bin, const struct scanned *m, 
         uint32_t series = r->series[key_map_row(&r->map, all, m->thread[j], m->location[j])];
         uint32_t lane = r->lane[m->thread[j]];
         double amount = r->request->energy ? scanned_energy(m, j) : scanned_time(m, j);
-        if (series != NOWHERE)
+        if (series != NOWHERE && lane != NOWHERE)
             time_cell(b, lane, bin)[series] += (float)(part * amount);
     }
     for (size_t i = 0; i < SCANNED_LABELS; i++)
@@ -238,20 +238,23 @@ static void name_lane(struct reading *r, const struct pbin_definitions *all, siz
 {
     const struct pbin_thread *t = &all->threads[thread];
     const char *name = strings_get(all->strings, t->name);
+    if (r->lane[thread] == NOWHERE)
+        return;
     struct time_lane *lane = &r->bins->lanes[r->lane[thread]];
-    lane->tid = t->tid;
-    if (lane->name == NULL)
-        lane->name =
-            name[0] != '\0' ? mem_printf("%s %u", name, t->tid) : mem_printf("thread %u", t->tid);
+    if (lane->name != NULL)
+        return;
+    lane->name =
+        name[0] != '\0' ? mem_printf("%s %u", name, t->tid) : mem_printf("thread %u", t->tid);
 }
 
 static void fill_and_name(void *opaque, const struct scanned *m, const struct pbin_definitions *all)
 {
     struct reading *r = opaque;
     fill(opaque, m, all);
-    for (size_t j = 0; j < m->threads && r->request->lanes > 0; j++)
-        if (r->bins->lanes[r->lane[m->thread[j]]].name == NULL)
-            name_lane(r, all, m->thread[j]);
+    if (r->request->lanes == 0 || overlap(m->begin, m->end, r->start, r->end) <= 0)
+        return; /* R knows the threads between START and END */
+    for (size_t j = 0; j < m->threads; j++)
+        name_lane(r, all, m->thread[j]);
 }
 
 static int read_bins(struct reading *r, struct scan *scan, struct error *err)

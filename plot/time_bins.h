@@ -16,7 +16,6 @@ struct time_request {
 };
 
 struct time_lane {
-    uint64_t tid;
     char *name;
 };
 

@@ -21,7 +21,8 @@ def profile(walk, functions, threads=1, cpu_ns=MS, cpus=1):
                            "latency_ns": 0})
     p.threads = [pbin.Thread(100 + t, 100, "app") for t in range(threads)]
     p.locations = [pbin.Location(0x1000 + i, "app", [pbin.Frame(f"f{i}", f"f{i}")]) for i in range(functions)]
-    p.samples = [pbin.Sample(MS, float(power), [(t, f, cpu_ns) for t in range(threads)]) for power, f in walk]
+    p.samples = [pbin.Sample(MS, float(power), [(t, f, cpu_ns(i, t) if callable(cpu_ns) else cpu_ns) for t in range(threads)])
+                 for i, (power, f) in enumerate(walk)]
     return pbin.write(p)
 
 
@@ -134,6 +135,15 @@ class Extremes(tool.Case):
         self.assertLess(shown, 60)
         self.assertIn("full lane: 0.05 CPUs, the last: 5", subtitle)  # of (100 - shown) * 0.04 CPUs
         self.assertTrue(2 < (100 - shown) * 0.04 <= 5)
+
+    def test_threads_without_a_lane(self):
+        """Threads that wait in the function of the busy one, and threads that start after the window."""
+        def times(index, thread):
+            return MS if thread == 0 else MS // 2 if index >= 400 and thread < 4 else 0
+        file = self.file("late.pbin", profile([(10, i % 3) for i in range(500)], 3, threads=300, cpu_ns=times, cpus=8))
+        for options, names in (["--end=0.3"], ["app 100"]), (["--end=0.3", "--no-threads"], ["app 100"]), ([], ["app 100", "app 101", "app 102", "app 103"]):
+            texts = self.plot("timeline", file, options=options)[0]
+            self.assertEqual([t for t in texts if re.fullmatch(r"app \d+", t)], names)
 
     def test_power_of_one_sample_is_a_line(self):
         script = self.plot("timeline", self.file("one.pbin", profile([(10, 0)], 1)))[1]
