@@ -476,7 +476,7 @@ static void look_for_averages(const struct fit_windows *w)
 }
 
 /* A thread that waits in many samples shares the CPU time between two samples without threads equally among those in which
- * it ran. */
+ * it ran: it is known where windows end. */
 static bool is_divided(const struct fit_view *v)
 {
     size_t empty = 0, waiting = 0;
@@ -502,7 +502,7 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     w.divided = is_divided(view);
     w.taken_from = w.taken_end = 0;
     memset(w.total, 0, sizeof w.total);
-    w.restless = !w.differ && fit_times_place(&fit->times, &placed, w.ends);
+    w.restless = !w.differ && !w.divided && fit_times_place(&fit->times, &placed, w.ends);
     find_windows(&w);
     fit_cross_edge(fit, edge_mode(&w), view->stretch->rate[0]);
     fit_add_lines(&w);

@@ -64,9 +64,9 @@ class Energy(tool.Case):
             row = rows.get(name, {})
             if engine == "perf" and used >= 0.5 * 2.5 * 70 / 90:
                 self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules, msg=name)
-            elif row.get("fit_ci95") is not None:  # on a busy machine and with ptrace, the interval says how uncertain that is
+            elif row.get("fit_ci95") is not None:  # ptrace beside compilers: of 26 runs, the highest error was 6.4 %
                 with tool.measurement():
-                    self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules + row["fit_ci95"], msg=name)
+                    self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules + min(row["fit_ci95"], 0.2 * joules), msg=name)
 
 
 if __name__ == "__main__":
