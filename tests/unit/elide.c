@@ -12,6 +12,15 @@ static const char sort[] =
     "__gnu_cxx::__normal_iterator<int*, std::vector<int, std::allocator<int> > >, long, "
     "__gnu_cxx::__ops::_Iter_less_iter)";
 
+static void check_steps(struct check *check, const char *name, const char *const want[ELIDE_STEPS])
+{
+    for (int step = 0; step < ELIDE_STEPS; step++) {
+        char *got = elide_arguments(name, (enum elide_step)step);
+        CHECK_STR(got, want[step]);
+        free(got);
+    }
+}
+
 static void steps_of_a_template(struct check *check)
 {
     static const char *const want[ELIDE_STEPS] = {
@@ -24,11 +33,7 @@ static void steps_of_a_template(struct check *check)
         "void std::__introsort_loop<...>(...)",
         "std::__introsort_loop<...>",
     };
-    for (int step = 0; step < ELIDE_STEPS; step++) {
-        char *got = elide_arguments(sort, (enum elide_step)step);
-        CHECK_STR(got, want[step]);
-        free(got);
-    }
+    check_steps(check, sort, want);
 }
 
 /* A declarator around the name stays in every step. */
@@ -42,11 +47,7 @@ static void steps_of_a_declarator(struct check *check)
         "int (*(*ns::C<...>::two<...>(...))(...))(...)",
         "ns::C<...>::two<...>",
     };
-    for (int step = 0; step < ELIDE_STEPS; step++) {
-        char *got = elide_arguments(name, (enum elide_step)step);
-        CHECK_STR(got, want[step]);
-        free(got);
-    }
+    check_steps(check, name, want);
     char *plain = elide_parameters(name);
     CHECK_STR(plain, "ns::C<true>::two<double>");
     free(plain);
