@@ -37,7 +37,7 @@ class Cross(unittest.TestCase):
     def build(self, triplet, tools):
         compiler = ["clang-14", "--target=" + triplet]
         with tempfile.TemporaryDirectory() as folder:
-            make = ["make", "-j2", f"CROSS_COMPILE={triplet}-", "CC=" + " ".join(compiler), "AR=llvm-ar-14", "CFLAGS=-O1",
+            make = ["make", "-j2", f"CROSS_COMPILE={triplet}-", "CC=" + " ".join(compiler), "AR=llvm-ar-14", "DEBUG=1", "CFLAGS=-O0",
                     "WERROR=-Werror -Wno-unused-command-line-argument", "BUILD=" + folder]
             binaries = [os.path.join(folder, tool) for tool in tools]
             plan = self.run_tool(*make, "-n", "V=1", *binaries, cwd=sources.ROOT).stdout.splitlines()
