@@ -124,23 +124,24 @@ def clang_tidy_settings(root):
     return sorted(glob.glob(".clang-tidy", root_dir=root) + glob.glob("*/.clang-tidy", root_dir=root))
 
 
-def tidy_command(*paths):
-    return ["clang-tidy-14", "--quiet", *paths, "--", *FLAGS]
-
-
 def clang_tidy(root):
-    """Files without a result are looked at several in a process, as its start takes a sixth of the time: those of a
-    process that finds nothing are clean, the others are looked at one by one."""
-    settings, paths = clang_tidy_settings(root), list(sources.files(root, ".c"))
-    if root == sources.ROOT:
-        kept = {path: Kept(tidy_command(path), root, path, settings) for path in paths}
-        new = [path for path in paths if kept[path].read() is None]
-        groups = [new[i:i + 16] for i in range(0, len(new), 16)]
-        for group, findings in each(lambda group: output_of(tidy_command(*group), root), groups):
-            for path in group if not findings else ():
-                kept[path].write("")
-    return each(lambda path: cached(tidy_command(path), root, path, settings), paths)
+    """Several files in a process, as its start takes a sixth of the time: those of a process that finds nothing are
+    clean, the others are looked at one by one."""
+    settings, paths = clang_tidy_settings(root), sources.files(root, ".c")
 
+    def command(*group):
+        return ["clang-tidy-14", "--quiet", *group, "--", *FLAGS]
+
+    def look(group):
+        kept = {path: Kept(command(path), root, path, settings) for path in group}
+        new = [path for path in group if kept[path].read() is None]
+        if new and root == sources.ROOT and not output_of(command(*new), root):
+            for path in new:
+                kept[path].write("")
+        return [cached(command(path), root, path, settings) for path in group]
+
+    for group, findings in each(look, [paths[i:i + 16] for i in range(0, len(paths), 16)]):
+        yield from zip(group, findings)
 
 
 def clang_format(root):
