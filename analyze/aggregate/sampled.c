@@ -13,7 +13,7 @@
  * which is two mean intervals long, because moments are more often in long ones. */
 #define EDGES 2
 /* Where rows change more often than once per window, what a window moves is too much to be estimated. */
-#define MOST_CHANGES 1.0
+#define MAX_CHANGES 1.0
 #define QUANTILE     1.96
 #define CONFIDENCE   0.95
 /* Of u (1 - u) with u anywhere in a window, where a row ends: the mean of the square, and the variance. */
@@ -105,7 +105,7 @@ double sampled_energy(const struct sampled_code *code, const struct row_values *
         return 0;
     double mean = code->time * code->runs / code->samples, x = independence(code, p, &entries);
     double changes = x / (1 - x) / mean * code->window;
-    if (!(changes <= MOST_CHANGES) || !(row->time > 0 && rest > 0))
+    if (!(changes <= MAX_CHANGES) || !(row->time > 0 && rest > 0))
         return NAN;
     double kept = mixing(changes);
     double own = row->energy / row->time, others = (code->energy - row->energy) / rest;

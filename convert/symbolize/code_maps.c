@@ -180,8 +180,8 @@ size_t code_maps_number(const struct code_maps *s)
 
 size_t code_maps_held(const struct code_maps *s)
 {
-    if (s->most_open > MOST_HELD)
-        return MOST_HELD;
+    if (s->most_open > MAX_HELD)
+        return MAX_HELD;
     return s->most_open > 1 ? 2 : 1;
 }
 

@@ -31,8 +31,8 @@ size_t code_maps_number(const struct code_maps *maps);
 /* Name of mapping INDEX for messages, borrowed until code_maps_delete. */
 const char *code_maps_name(const struct code_maps *maps, size_t index);
 
-/* How many files, those that code_maps_file returned last, stay open: 1 to MOST_HELD, as descriptors may be limited. */
-enum { MOST_HELD = 8 };
+/* How many files, those that code_maps_file returned last, stay open: 1 to MAX_HELD, as descriptors may be limited. */
+enum { MAX_HELD = 8 };
 size_t code_maps_held(const struct code_maps *maps);
 
 /* The file of mapping INDEX, which is searched at the first call; borrowed until the next call, or until the next but one

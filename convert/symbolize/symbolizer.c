@@ -34,7 +34,7 @@ struct lookup {
 };
 
 struct symbolizer {
-    struct lookup lookups[MOST_HELD]; /* under way, used in turn */
+    struct lookup lookups[MAX_HELD]; /* under way, used in turn */
     struct symbolizer_options options;
     struct code_maps *maps;
     struct kallsyms *kallsyms;
@@ -301,12 +301,12 @@ static void resolve_sorted(struct symbolizer *s, const struct wanted *wanted, si
 {
     size_t taken = 0, begun = 0;
     for (size_t turn = 0; taken < count || turn < begun; turn++) {
-        const struct lookup *now = &s->lookups[turn % MOST_HELD];
-        while (taken < count && may_begin(s, begun - turn, &s->lookups[(begun - 1) % MOST_HELD],
+        const struct lookup *now = &s->lookups[turn % MAX_HELD];
+        while (taken < count && may_begin(s, begun - turn, &s->lookups[(begun - 1) % MAX_HELD],
                                           wanted[taken].map)) {
             if (begun > turn)
                 report_hold(s->reporter, begun);
-            taken += begin_lookup(s, &s->lookups[begun % MOST_HELD], wanted + taken, count - taken);
+            taken += begin_lookup(s, &s->lookups[begun % MAX_HELD], wanted + taken, count - taken);
             report_held(s->reporter);
             begun++;
         }

@@ -288,7 +288,7 @@ static int take_attributes(struct perf *p, const struct perf_raw *raw, struct er
 }
 
 /* Data that follows a record and does not count in its size. */
-static int skip_behind(struct perf *p, const struct perf_raw *raw, struct error *err)
+static int skip_trailing(struct perf *p, const struct perf_raw *raw, struct error *err)
 {
     struct perf_fields f = raw->body;
     uint64_t size =
@@ -316,7 +316,7 @@ static int take_own(struct perf *p, const struct perf_raw *raw, struct error *er
     }
     case RECORD_TRACING_DATA:
     case RECORD_AUXTRACE:
-        return skip_behind(p, raw, err);
+        return skip_trailing(p, raw, err);
     case RECORD_COMPRESSED:
     case RECORD_COMPRESSED2:
         return error_set(err, stream_name(p->stream), raw->offset,

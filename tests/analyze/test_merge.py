@@ -356,7 +356,7 @@ class Inputs(MergeCase):
         self.fails(["pbin-aggregate", "--files-from", "-"], stdin=b"x" * 100_000)
         self.fails(["pbin-aggregate", "--files-from", "no such list"])
 
-    def test_the_first_bad_input_is_told(self):
+    def test_the_first_bad_input_is_reported(self):
         good = [self.profile(f"{i}.pbin", profiles.make(320 + i, samples=5)) for i in range(6)]
         bad = [self.file(f"bad{i}", b"bad") for i in range(2)]
         for jobs in ("1", "2", "4"):

@@ -87,7 +87,7 @@ class PartsTest(tool.Case):
                 rows = csv.DictReader(io.StringIO(self.same(path, "-k", "pc", *options).out.decode()))
                 self.assertEqual([int(row["entries"]) for row in rows if row["samples"] == "3200"], want, options)
 
-    def test_the_first_error_of_the_file_is_told(self):
+    def test_the_first_error_of_the_file_is_reported(self):
         data = padded(pbin.write(self.profile(4), batch=25))
         starts, at = [], 16
         for block in blocks(data):

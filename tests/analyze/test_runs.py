@@ -149,7 +149,7 @@ class Add(RunsCase):
 
 
 class Facts(RunsCase):
-    def test_texts_that_differ_are_not_told(self):
+    def test_texts_that_differ_are_not_shown(self):
         a, b = profiles.make(140, command="./a 1"), profiles.make(141, command="./a 2")
         facts = self.table(self.profile("a.pbin", a), self.profile("b.pbin", b))["profile"]
         self.assertEqual((facts["name"], facts["command"], facts["target"]), (None, None, "app"))

@@ -290,7 +290,7 @@ class Truncated(BadCase):
                 self.refuses("prof2pbin", self.file("damaged", bytes(whole)))
             whole[at] ^= 0x21
 
-    def test_bytes_behind_the_end(self):
+    def test_trailing_bytes(self):
         for late in (False, True):
             whole = raw.write(small_run(), "sampler", late=late)
             for tail in (b"\0", b"xyz", bytes(100)):
@@ -319,7 +319,7 @@ class Truncated(BadCase):
                 ended = tool.run(["pbin-dump", "--samples", self.file("cut", whole[:size])], **self.limits())
                 self.assertEqual((ended.status, ended.err.count("\n")), (1, 1), ended.err)
 
-    def test_pbin_bytes_behind_the_end(self):
+    def test_pbin_trailing_bytes(self):
         whole = self.pbin()
         for name in TOOLS[1:]:
             for tail in (b"\0", whole):

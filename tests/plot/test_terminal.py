@@ -150,7 +150,7 @@ class Typing(tool.Case):
         self.assertNotIn(QUESTION, t.seen)
         self.assertIn(TEXT, t.seen)
 
-    def test_typed_behind_the_answer(self):
+    def test_typed_after_the_answer(self):
         t = self.start()
         self.assertTrue(t.read(QUESTION))
         os.write(t.main, b"\x1b[?62;4clate\n")

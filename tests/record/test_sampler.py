@@ -207,7 +207,7 @@ def functions(path, names):
     return {n: (int(a, 16), int(a, 16) + int(s, 16)) for a, s, n in found if n in names}
 
 
-def kernel_tells_ends():
+def kernel_reports_ends():
     """May the sampler use taskstats? That takes CAP_NET_ADMIN outside all namespaces."""
     with open("/proc/self/status", encoding="ascii") as status, open("/proc/self/uid_map", encoding="ascii") as users:
         rights = int(re.search(r"CapEff:\s*(\w+)", status.read())[1], 16) >> 12 & 1
@@ -465,7 +465,7 @@ class PerfTruth(Truth, Case):
         table = {int(pid): seconds for pid, seconds in table.items()}
         self.assertEqual(sorted(table), sorted(own))
         self.assertLess(abs(sum(table.values()) - sum(own.values())), 0.01)
-        for pid, seconds in own.items() if kernel_tells_ends() else ():
+        for pid, seconds in own.items() if kernel_reports_ends() else ():
             self.assertLess(abs(table[pid] - seconds), 0.01, (table, own))
 
     SWITCHES = """import os, resource

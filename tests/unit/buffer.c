@@ -45,7 +45,7 @@ static void little_endian(struct check *check)
     buffer_free(&b);
 }
 
-static void nothing_behind_the_end(struct check *check)
+static void nothing_after_the_end(struct check *check)
 {
     uint8_t data[11] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     for (size_t size = 0; size < 8; size++) {
@@ -92,6 +92,6 @@ static void nothing_of_nothing(struct check *check)
 }
 
 CHECK_MAIN({"round_trip", round_trip}, {"little_endian", little_endian},
-           {"nothing_behind_the_end", nothing_behind_the_end},
+           {"nothing_after_the_end", nothing_behind_the_end},
            {"string_longer_than_data", string_longer_than_data}, {"grows", grows},
            {"nothing_of_nothing", nothing_of_nothing})

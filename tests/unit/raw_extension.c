@@ -118,7 +118,7 @@ static void every_truncation(struct check *check)
     buffer_free(&b);
 }
 
-static void data_behind_the_end(struct check *check)
+static void trailing_data(struct check *check)
 {
     struct error err = {0};
     struct raw_extension ext;
@@ -232,6 +232,6 @@ static void contents(struct check *check)
 }
 
 CHECK_MAIN({"round_trip", round_trip}, {"every_truncation", every_truncation},
-           {"data_behind_the_end", data_behind_the_end}, {"counts_that_lie", counts_that_lie},
+           {"trailing_data", data_behind_the_end}, {"counts_that_lie", counts_that_lie},
            {"unknown_optional_block", unknown_optional_block},
            {"rows_are_counted", rows_are_counted}, {"contents", contents})
