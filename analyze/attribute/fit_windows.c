@@ -475,16 +475,35 @@ static void look_for_averages(const struct fit_windows *w)
     }
 }
 
-/* A thread that waits in many samples shares the CPU time between two samples without threads equally among those in which
- * it ran: it is known where windows end. */
+/* Before thread sample K of a thread, the last one in which it ran, or STRETCH_NONE. */
+static uint32_t ran_before(const struct fit_view *v, size_t k)
+{
+    uint32_t p = v->uses[k].previous;
+    while (p != STRETCH_NONE && !(v->cpu_ns[p] > 0))
+        p = v->uses[p].previous;
+    return p;
+}
+
+/* A thread that also waits may share the CPU time between two samples without threads equally among those in which it ran: it
+ * is known where windows end. */
 static bool is_divided(const struct fit_view *v)
 {
     size_t empty = 0, waiting = 0;
-    for (size_t i = 0; i < v->stretch->count && v->uses != NULL; i++)
-        empty += v->threads[i] == 0;
-    for (size_t k = 0; k < v->thread_samples && empty > 0; k++)
-        waiting += !(v->cpu_ns[k] > 0);
-    return empty > 0 && 4 * waiting >= v->thread_samples;
+    size_t alike[2] = {0, 0}, others[2] = {0, 0}; /* [1]: with a sample without threads between */
+    for (size_t i = 0, k = 0, since = 0; i < v->stretch->count && v->uses != NULL; i++) {
+        if (v->threads[i] == 0) {
+            empty++;
+            since = k;
+        }
+        for (size_t end = k + v->threads[i]; k < end; k++) {
+            bool ran = v->cpu_ns[k] > 0;
+            uint32_t p = ran ? ran_before(v, k) : STRETCH_NONE;
+            waiting += !ran;
+            if (p != STRETCH_NONE)
+                (are_alike(v->cpu_ns[k], v->cpu_ns[p]) ? alike : others)[p < since]++;
+        }
+    }
+    return empty > 0 && waiting > 0 && alike[0] > others[0] && others[1] >= alike[1];
 }
 
 void fit_add_stretch(struct fit *fit, const struct fit_view *view)

@@ -477,13 +477,14 @@ class FitTest(tool.Case):
         return [pbin.Sample(*s) for s in samples], {"f0": f0, "f1": f1, "_idle": 4e-9 * last}
 
     def test_cpu_times_known_at_updates(self):
-        """A thread that is seen to wait for a CPU most of the time: each window has its own CPU time, divided equally."""
-        samples, truth = self.shared(random.Random(7), 20, turns=3)
-        rows, total = self.rows(self.put("shared.pbin", make(samples)))
-        self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
-        for name, joule in truth.items():
-            self.assertAlmostEqual(rows[name]["energy"], joule, delta=0.06 * joule, msg=name)
-            self.assertLess(rows[name]["fit_ci95"], 0.12 * joule)
+        """A thread that waits for a CPU most of the time, or now and then: each window has its own CPU time, divided equally."""
+        for on, off, turns, seed in ((1.5, 4.5, 3, 7), (10, 5, 3, 8), (8, 2, 6, 7), (8, 2, 6, 8)):
+            samples, truth = self.shared(random.Random(seed), 20, on * MS, off * MS, turns=turns)
+            rows, total = self.rows(self.put("shared.pbin", make(samples)))
+            self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
+            for name, joule in truth.items():
+                self.assertAlmostEqual(rows[name]["energy"], joule, delta=0.06 * joule, msg=(on, off, name))
+                self.assertLess(rows[name]["fit_ci95"], 0.12 * joule)
 
     def seen(self, seed, stay, update, noise, seconds=10):
         """A board with one core, which is in f0 (8 W), in f1 (2 W) or idle for STAY [s] at a time, and 2 W all the time. Its tracer
