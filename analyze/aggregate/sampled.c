@@ -14,8 +14,8 @@
 #define EDGES 2
 /* Where rows change more often than once per window, what a window moves is too much to be estimated. */
 #define MAX_CHANGES 1.0
-#define QUANTILE     1.96
-#define CONFIDENCE   0.95
+#define QUANTILE    1.96
+#define CONFIDENCE  0.95
 /* Of u (1 - u) with u anywhere in a window, where a row ends: the mean of the square, and the variance. */
 #define MOVED_SQUARE   (1.0 / 30)
 #define MOVED_VARIANCE (1.0 / 180)

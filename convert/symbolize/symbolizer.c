@@ -302,8 +302,8 @@ static void resolve_sorted(struct symbolizer *s, const struct wanted *wanted, si
     size_t taken = 0, begun = 0;
     for (size_t turn = 0; taken < count || turn < begun; turn++) {
         const struct lookup *now = &s->lookups[turn % MAX_HELD];
-        while (taken < count && may_begin(s, begun - turn, &s->lookups[(begun - 1) % MAX_HELD],
-                                          wanted[taken].map)) {
+        while (taken < count &&
+               may_begin(s, begun - turn, &s->lookups[(begun - 1) % MAX_HELD], wanted[taken].map)) {
             if (begun > turn)
                 report_hold(s->reporter, begun);
             taken += begin_lookup(s, &s->lookups[begun % MAX_HELD], wanted + taken, count - taken);
