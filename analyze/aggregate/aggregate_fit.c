@@ -110,13 +110,14 @@ static uint32_t row_of_label(struct aggregate *a, const char *label, const uint3
     return position[key_find_excluded(&a->rows)];
 }
 
-/* Adds energy to the row of LABEL. Returns its number. */
+/* Adds energy of all runs together to the row of LABEL. Returns its number. */
 static uint32_t put_label(struct aggregate *a, const char *label, exact energy,
                           const uint32_t *position)
 {
     uint32_t row = row_of_label(a, label, position);
     struct pbin_sums *sums = &a->rows.rows[row].sums;
-    sums->runs = sums->runs > 0 ? sums->runs : a->run_count;
+    if (sums->runs == 0 || aggregate_has_label(a, &a->rows.rows[row], label))
+        sums->runs = a->run_count;
     a->rows.overflow |= __builtin_add_overflow(sums->energy, energy, &sums->energy);
     return row;
 }
@@ -150,10 +151,9 @@ static void put_rows(struct aggregate *a, const struct fit_power *powers, const 
     if (exact_fits(idle->energy, ENERGY_SHIFT, 16))
         energy = exact_of_double(idle->energy, ENERGY_SHIFT);
     a->rows.overflow |= __builtin_sub_overflow(left, energy, &left);
-    if (energy != 0 || idle->like != FIT_NONE) {
-        uint32_t row = put_label(a, LABEL_IDLE, energy, position);
+    uint32_t row = put_label(a, LABEL_IDLE, energy, position);
+    if (energy != 0 || idle->like != FIT_NONE)
         a->fitted[row] = (struct fitted){idle->interval, idle->like != FIT_NONE ? EVERY_ROW : NULL};
-    }
     put_label(a, LABEL_RESIDUAL, left, position);
     free(has_column);
 }

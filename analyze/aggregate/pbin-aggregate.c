@@ -115,6 +115,8 @@ int main(int argc, char **argv)
     o.aggregate.rows.names = &o.names;
     o.aggregate.has_max_gap = true;
     o.aggregate.rows.code = code_names_new(&o.search, &o.common.reporter);
+    /* tables have energies by the fit, but aggregated profiles also those of the default model */
+    o.aggregate.rows.weigh.undivided = o.aggregate.rows.fit && choose_format(&o) != NULL;
     struct aggregate *aggregate = aggregate_new(&o.aggregate);
     int result = table_format_check(o.common.format, o.common.output, ".pbin", &err);
     if (result == 0)

@@ -638,6 +638,13 @@ void stretch_number(struct stretch *s)
     }
 }
 
+void stretch_find_windows(struct stretch *s)
+{
+    make_windows(s);
+    s->any_idle = false;
+    s->others = s->rest = 0;
+}
+
 void stretch_settle(struct stretch *s)
 {
     size_t count = make_windows(s);

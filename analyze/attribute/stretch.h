@@ -104,6 +104,9 @@ void stretch_init(struct stretch *stretch);
 /* Sets the results. */
 void stretch_settle(struct stretch *stretch);
 
+/* The same without energies of other programs, idle energy and prices. */
+void stretch_find_windows(struct stretch *stretch);
+
 /* Sets IN, if windows differ from intervals. */
 void stretch_number(struct stretch *stretch);
 

@@ -8,9 +8,10 @@
 #include "base/memory.h"
 #include "base/vectors.h"
 
-struct share_work *share_work_new(void)
+struct share_work *share_work_new(bool undivided)
 {
     struct share_work *work = mem_zalloc(1, sizeof *work);
+    work->undivided = undivided;
     stretch_init(&work->stretch);
     return work;
 }
@@ -256,8 +257,12 @@ void share_work_settle(struct share_work *work, const uint64_t *threads,
                        const struct stretch_use *uses)
 {
     struct stretch *s = &work->stretch;
-    stretch_settle(s);
-    stretch_divide(s, threads, work->cpu_ns, uses, &work->room, work->of);
+    if (work->undivided) {
+        stretch_find_windows(s);
+    } else {
+        stretch_settle(s);
+        stretch_divide(s, threads, work->cpu_ns, uses, &work->room, work->of);
+    }
     work->windows += s->updates;
     work->intervals += s->updates > 0 ? s->count : 0;
 }
@@ -266,7 +271,7 @@ size_t share_work_find_last(const struct share_work *work, size_t thread_samples
 {
     /* far more than the remainder of a stretch: what is taken from it leaves no negative energy */
     double least = 1e-9 * fabs(sum_of(work->stretch.energy, work->stretch.count));
-    size_t last = thread_samples;
+    size_t last = work->undivided ? 0 : thread_samples;
     while (last > 0 && !(work->cpu_ns[last - 1] > 0 && fabs(work->of[last - 1]) > least))
         last--;
     return last;

@@ -30,10 +30,12 @@ struct share_work {
     } * last; /* by thread: its last sample and thread sample; verified before use */
     size_t threads, thread_capacity;
     struct packed_stretch packed;
+    bool undivided;              /* OF remains 0 */
     uint64_t windows, intervals; /* where the sensor was read more often than it changed */
 };
 
-struct share_work *share_work_new(void);
+/* UNDIVIDED: see struct weigh_options. */
+struct share_work *share_work_new(bool undivided);
 void share_work_delete(struct share_work *work); /* NULL is allowed */
 
 /* Settles the stretch; THREADS and USES as for stretch_divide. */

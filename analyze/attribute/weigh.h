@@ -91,6 +91,8 @@ struct weigh_options {
     bool times_only; /* do not compute energies */
     bool
         ignore_others; /* energy_by_share: energy of other programs becomes idle or goes to threads */
+    /* energy_by_share: all energy is idle energy. For who needs only times, and the windows of the sensor. */
+    bool undivided;
 };
 
 struct weigher {

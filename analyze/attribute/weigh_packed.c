@@ -439,7 +439,8 @@ static bool settle(struct weigher *w)
         return false;
     const uint64_t *threads = w->in.threads + w->next;
     const struct stretch_use *uses = work->packed.varied ? work->uses : NULL;
-    if (weigher_busy(w) != NULL || !work->stretch.in_turn) /* else it has no effect */
+    bool busy = weigher_busy(w) != NULL || !work->stretch.in_turn; /* else it has no effect */
+    if (busy && !work->undivided)
         share_work_find_sighted(work, threads, uses);
     stretch_find_others(&work->stretch, weigher_busy(w), weigher_cpus(w));
     share_work_settle(work, threads, uses);
