@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/attribute/weigh.h"
+#include "base/bytes.h"
 #include "base/vectors.h"
 
 static enum fit_mode mode_of(const struct stretch *s)
@@ -247,31 +248,61 @@ static void choose_windows(struct fit_windows *w)
         move_edges(w);
 }
 
+enum { STEP = 8 };
+
+/* Marks the intervals that are not in one window together with the one before. */
+VECTORS
+static void mark_edges(const uint16_t *restrict first, const uint16_t *restrict second,
+                       size_t count, uint8_t *restrict edge)
+{
+    edge[0] = first[0] != 0 || second[0] != 0;
+    for (size_t i = 1; i < count; i++)
+        edge[i] = first[i] != second[i] || first[i] != second[i - 1];
+}
+
+/* The next marked interval from number I on. There is a mark after the last. */
+static inline size_t next_edge(const uint8_t *edge, size_t i)
+{
+    uint64_t marks = get_u64(edge + i, false);
+    for (; marks == 0; marks = get_u64(edge + i, false))
+        i += STEP;
+    return i + (size_t)__builtin_ctzll(marks) / 8;
+}
+
 static void measure_windows(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
+    uint8_t edge[STRETCH + 2 * STEP];
     memset(w->ns, 0, w->count * sizeof w->ns[0]);
     memset(w->last, 0, w->count * sizeof w->last[0]);
+    mark_edges(w->in[0], w->in[1], s->count, edge);
+    memset(edge + s->count, 1, 2 * STEP);
     size_t open = 0;
     double ns = 0; /* of the open window */
-    for (size_t i = 0; i < s->count; i++) {
-        size_t first = fit_window_of(w, 0, i), second = fit_window_of(w, 1, i);
+    for (size_t i = 0, end;; i = end + 1) {
+        end = next_edge(edge, i);
+        for (size_t k = i; k < end; k++)
+            ns += s->ns[k];
+        w->last[open] = (uint16_t)(end > i ? end - 1 : w->last[open]);
+        if (end == s->count)
+            break;
+        size_t first = fit_window_of(w, 0, end), second = fit_window_of(w, 1, end);
         if (first != open) {
             w->ns[open] = ns;
             ns = 0;
         }
         if (first == second) {
-            ns += s->ns[i];
+            ns += s->ns[end];
         } else {
-            w->ns[first] = ns + fit_to_tick(s->ns[i] * fit_cut_of(w, i));
-            ns = fit_to_tick(s->ns[i] * (1 - fit_cut_of(w, i)));
-            w->last[first] = (uint16_t)i;
-            double variance = w->mode == FIT_LEAPS ? s->ns[i] * s->ns[i] / 12 : 0;
+            w->ns[first] = ns + fit_to_tick(s->ns[end] * fit_cut_of(w, end));
+            ns = fit_to_tick(s->ns[end] * (1 - fit_cut_of(w, end)));
+            w->last[first] = (uint16_t)end;
+            double variance = w->mode == FIT_LEAPS ? s->ns[end] * s->ns[end] / 12 : 0;
             w->variance[first] += variance;
             w->variance[second] += variance;
         }
         open = second;
-        w->last[second] = (uint16_t)i;
+        w->last[second] = (uint16_t)end;
     }
     w->ns[open] = ns;
 }
