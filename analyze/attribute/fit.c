@@ -65,8 +65,8 @@ void fit_delete(struct fit *fit)
     free(fit->after);
     free(fit->sample);
     free(fit->paired);
-    free(fit->tally);
-    free(fit->switches);
+    free(fit->regular);
+    free(fit->regular_room);
     fit_times_free(&fit->times);
     fit_seen_free(&fit->seen);
     free(fit);
@@ -89,11 +89,6 @@ uint16_t fit_column(struct fit *fit, uint32_t row)
         }
     }
     return fit->column_of[row];
-}
-
-void fit_put(struct fit *fit, exact *sum, exact value)
-{
-    fit->overflow |= __builtin_add_overflow(*sum, value, sum);
 }
 
 /* ---- the open window ---- */

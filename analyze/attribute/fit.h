@@ -18,6 +18,8 @@
 #ifndef ANALYZE_ATTRIBUTE_FIT_H
 #define ANALYZE_ATTRIBUTE_FIT_H
 
+#include <math.h>
+
 #include "analyze/attribute/fit_excess.h"
 #include "analyze/attribute/fit_seen.h"
 #include "analyze/attribute/fit_times.h"
@@ -35,7 +37,6 @@ enum {
     FIT_COLUMNS = 256,      /* further rows have none */
     FIT_ESTIMATES = 3,
     FIT_WORD = 64,  /* bits */
-    FIT_LANES = 8,  /* columns of windows come in multiples, the last have no CPU time */
     FIT_TICK = 1024 /* per ns: CPU times of a window are integers, too */
 };
 #define FIT_NONE UINT16_MAX
@@ -60,17 +61,35 @@ struct fit_window {
 enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS, FIT_RESTLESS };
 
 struct fit_entry;
-struct fit_tally;
+struct fit_regular;
 
 /* A window in doubles [ns] [J] [ns^2]. */
 struct fit_inner {
     double ns, energy, variance, edges;
     uint64_t end;
+    size_t group; /* set by fit_begin_inner */
     size_t count;
-    bool varies;                /* the estimates of some CPU times differ */
-    uint16_t *column;           /* [count], ascending, at least FIT_REST */
-    double (*cpu)[FIT_COLUMNS]; /* [FIT_ESTIMATES] */
+    bool varies; /* the estimates of some CPU times differ */
+    double most,
+        most_of_each; /* CPU times: the highest, and the highest absolute value of any estimate */
+    uint16_t *column; /* [count], ascending, at least FIT_REST */
+    double *cpu[FIT_ESTIMATES]; /* [count] */
 };
+
+/* Adds COLUMN with the estimates X, Y and Z. */
+static inline void fit_inner_put(struct fit_inner *inner, uint16_t column, double x, double y,
+                                 double z)
+{
+    size_t i = inner->count++;
+    inner->column[i] = column;
+    inner->cpu[0][i] = x;
+    inner->cpu[1][i] = y;
+    inner->cpu[2][i] = z;
+    inner->varies |= (x != y) | (x != z);
+    inner->most = x > inner->most ? x : inner->most;
+    y = fabs(y) > fabs(z) ? fabs(y) : fabs(z);
+    inner->most_of_each = y > inner->most_of_each ? y : inner->most_of_each;
+}
 
 struct fit {
     size_t columns;            /* at least FIT_ROW */
@@ -85,13 +104,13 @@ struct fit {
     uint16_t *column_of;           /* by row: its column, or FIT_NONE */
     size_t rows, row_capacity;
     bool overflow;
-    /* What has been added to SUMS since fit_flush, in machine words; see fit_sums.c. */
+    /* What has been added since fit_flush, in machine words, two for each of SUMS; see fit_sums.c. */
     int64_t *words;
     size_t words_room;         /* as ROOM */
     double *batch[FIT_GROUPS]; /* windows that have not been added to WORDS, and their doubles */
     size_t batched[FIT_GROUPS];
-    double used
-        [PBIN_FIT_GROUPS]; /* part of the largest word that the sums of a group may have reached */
+    /* Part of the largest word that the words of a group may have reached, and that its batch may add. */
+    double used[FIT_GROUPS], batch_part[FIT_GROUPS];
     /* Successive samples of a thread that used CPU time; and those with equal CPU times although
      * their intervals differ, which shows that CPU times are averages. Counted in the profiles
      * read, not in merged sums. */
@@ -117,10 +136,10 @@ struct fit {
     size_t of_capacity, after_capacity, sample_capacity, paired_capacity;
     struct fit_times times;
     struct fit_seen seen;
-    bool waits_unknown;      /* of the stretch: how long threads wait is only known from samples */
-    struct fit_tally *tally; /* see fit_regular.c */
-    double *switches;
-    size_t switch_capacity;
+    bool waits_unknown; /* of the stretch: how long threads wait is only known from samples */
+    struct fit_regular *regular; /* see fit_regular.c */
+    double *regular_room;
+    size_t regular_capacity;
 };
 
 struct fit *fit_new(void);
@@ -153,7 +172,10 @@ static inline exact *fit_sum(const struct fit *fit, size_t group, size_t a, size
 }
 
 /* Adds VALUE to SUM; sets OVERFLOW if that is too large. */
-void fit_put(struct fit *fit, exact *sum, exact value);
+static inline void fit_put(struct fit *fit, exact *sum, exact value)
+{
+    fit->overflow |= __builtin_add_overflow(*sum, value, sum);
+}
 
 /* Adds a sum of products of two columns that are now A and B; DIFFERENT: they were different columns before. */
 void fit_put_pair(struct fit *fit, size_t group, size_t a, size_t b, bool different, exact value);
@@ -166,8 +188,10 @@ void fit_extend(struct fit *fit, const struct fit_window *part);
 void fit_extend_cpu(struct fit *fit, uint16_t column, const int64_t *cpu);
 void fit_end_window(struct fit *fit, bool bad);
 
-/* Add the products of a complete window, which are not in SUMS before fit_flush. */
+/* Add the products of a complete window, which are not in SUMS before fit_flush. The columns of an inner window, with END and
+ * at most COUNT of them, are put in the memory that fit_begin_inner provides up to the next call. */
 void fit_take(struct fit *fit, const struct fit_window *window);
+void fit_begin_inner(struct fit *fit, struct fit_inner *window, size_t count);
 void fit_take_inner(struct fit *fit, const struct fit_inner *window);
 void fit_flush(struct fit *fit);
 

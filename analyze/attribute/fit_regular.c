@@ -1,16 +1,18 @@
 /* The windows of threads that are in every sample and always run.
  *
- * The lines of fit_lines.c, without a branch for each sample. What an interval adds to the samples around it is computed in one
- * vector; sums of a sample are added to the tally of its column, and a window is complete when the next begins:
+ * The lines of fit_lines.c, without a branch for each sample. An interval adds to the samples around it:
  *
  *   sample       i-2     i-1      i      i+1
- *   interval i          |=======|              adds to all four, of which i-2 is complete then
+ *   interval i          |=======|              adds to all four
+ *
+ * What a sample gets of all intervals around it is computed for the whole stretch, in vectors, and added to the tally of its
+ * column. Only at the edges of a window, where it does not get all of that, is there more to do.
  *
  * All numbers are multiples of the same unit, so that sums do not depend on the order.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_regular.h"
 
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/attribute/weigh.h"
@@ -24,11 +26,13 @@
 enum { WHOLE, HALF, LANES };
 typedef double lanes __attribute__((vector_size(LANES * 8)));
 typedef int64_t lane_bits __attribute__((vector_size(LANES * 8)));
+/* VALUE or else OTHER in each lane. */
+#define EITHER(lane, value, other)                                                                 \
+    ((lanes)(((lane) & (lane_bits)(value)) | (~(lane) & (lane_bits)(other))))
 
 /* What samples of a column got in the open window, those with even and those with odd numbers. */
 struct fit_tally {
     lanes sum[2];
-    double squares[2]; /* of intervals that it switched in */
 };
 
 /* Intervals that are in one window: from number FIRST, or the part of it that follows an update, up to END, the last of which
@@ -38,17 +42,27 @@ struct segment {
     bool begins_cut, ends_cut;
 };
 
+/* Arrays by thread sample. */
+struct fit_regular {
+    double *early, *late; /* parts of an interval, see find_lines */
+    lanes *sum;           /* what a sample gets of all intervals around it */
+    uint64_t *switches;   /* squares of the intervals before and after it that change columns */
+    size_t room;          /* elements of each */
+    size_t even;          /* EARLY and LATE up to this are of equal intervals */
+    struct fit_tally tally[FIT_COLUMNS];
+};
+
 struct regular {
     struct fit_windows *w;
-    struct fit_tally *tally;
-    size_t n; /* threads */
-    double slope[STRETCH + 1];
-    struct part {
-        lanes own,
-            next; /* of 1 ns: for the sample at the end of an interval, and for the sample after it */
-    } parts[STRETCH];
-    double *switches; /* by thread sample: squares of intervals that it switched in */
-    uint64_t seen[FIT_COLUMNS / FIT_WORD]; /* a bit for each column in the window */
+    struct fit_regular *to;
+    size_t n;                  /* threads */
+    size_t count;              /* samples */
+    bool ready;                /* the arrays have been computed */
+    bool even;                 /* all intervals are equal: all of SLOPE would be 0.5 */
+    double slope[STRETCH + 1]; /* see find_slopes */
+    bool few;                  /* there are no more than FIT_WORD columns */
+    /* a bit for each column in the window; two times, so that one thread sample does not wait for the other */
+    uint64_t seen[2][FIT_COLUMNS / FIT_WORD];
 };
 
 /* ---- segments ---- */
@@ -56,15 +70,13 @@ struct regular {
 /* The segment that begins with S, whose FIRST is set. Returns whether there is one. */
 static bool find_segment(const struct fit_windows *w, struct segment *s)
 {
-    size_t end = w->view->stretch->count - FIT_REGULAR_END, i = s->first;
-    if (i >= end)
+    size_t end = w->view->stretch->count - FIT_REGULAR_END;
+    if (s->first >= end)
         return false;
-    s->window = fit_window_of(w, s->begins_cut ? 1 : 0, i);
-    i += s->begins_cut;
-    while (i < end && fit_window_of(w, 0, i) == s->window && fit_window_of(w, 1, i) == s->window)
-        i++;
-    s->ends_cut = i < end && fit_window_of(w, 0, i) == s->window;
-    s->end = i + s->ends_cut;
+    s->window = fit_window_of(w, s->begins_cut ? 1 : 0, s->first);
+    size_t last = w->last[s->window];
+    s->ends_cut = last < end && fit_window_of(w, 1, last) != s->window;
+    s->end = last < end ? last + 1 : end;
     return true;
 }
 
@@ -105,20 +117,11 @@ static bool all_follow(const uint16_t *restrict first, const uint16_t *restrict 
     return other <= 1;
 }
 
-/* The most intervals in a segment. */
-static size_t find_longest(const struct fit_windows *w)
-{
-    size_t longest = 0;
-    for (struct segment s = {.first = FIT_REGULAR_FROM}; find_segment(w, &s); s = next_segment(&s))
-        longest = s.end - s.first > longest ? s.end - s.first : longest;
-    return longest;
-}
-
-/* Are sums of squares exact in windows of COUNT intervals? */
-static bool is_exact(const struct fit_view *v, size_t count)
+/* Are sums of squares integers that fit in a word? */
+static bool is_exact(const struct fit_view *v)
 {
     double most = highest(v->cpu_ns, v->thread_samples);
-    return 2 * most * most * (double)(count * v->threads[0]) < 0x1p53;
+    return most * most * (double)v->thread_samples < 0x1p60 && most * most < 0x1p51;
 }
 
 bool fit_is_regular(const struct fit_windows *w)
@@ -130,88 +133,280 @@ bool fit_is_regular(const struct fit_windows *w)
            (v->waits == NULL || memchr(v->waits, true, v->thread_samples) == NULL) &&
            (w->differ || all_positive(v->cpu_ns, v->thread_samples)) &&
            all_positive(v->stretch->ns, count) && all_follow(w->in[0], w->in[1], count) &&
-           (is_exact(v, count) || is_exact(v, find_longest(w)));
+           is_exact(v);
+}
+
+/* ---- what samples get ---- */
+
+/* At the begin of each interval, the line from the sample before that to the sample after. */
+VECTORS
+static void find_slopes(const double *restrict ns, size_t count, double *restrict slope)
+{
+    slope[0] = slope[count] = 0;
+    for (size_t i = 1; i < count; i++)
+        slope[i] = ns[i - 1] / (ns[i - 1] + ns[i]);
+}
+
+/* The parts of intervals for the sample at their end and for the sample after that, by lines through every other sample. */
+VECTORS
+static void find_lines(const double *restrict slope, size_t count, double *restrict early,
+                       double *restrict late)
+{
+    for (size_t i = 0; i < count; i++) {
+        early[i] = slope[i] + (1 - slope[i]) / 2;
+        late[i] = slope[i + 1] / 2;
+    }
+}
+
+/* From values by sample to values by thread sample. */
+VECTORS
+static void repeat(const double *restrict values, size_t count, size_t n, double *restrict each)
+{
+    for (size_t i = 0; i < count && n == 2; i++)
+        each[2 * i] = each[2 * i + 1] = values[i];
+    for (size_t i = 0; i < count && n != 2; i++)
+        for (size_t j = 0; j < n; j++)
+            each[n * i + j] = values[i];
+}
+
+/* What thread sample K gets of the intervals around it, from the one before it to the one after it. */
+INLINE void put_nearest(const double *restrict cpu_ns, const double *restrict early,
+                        const double *restrict late, size_t n, size_t k, double more,
+                        double *restrict sum)
+{
+    double before = fit_to_tick(cpu_ns[k - n] * late[k - n]),
+           own = fit_to_tick(cpu_ns[k] * early[k]), all = fit_to_tick(cpu_ns[k + n]),
+           after = fit_to_tick(cpu_ns[k + n] * late[k + n]);
+    sum[LANES * k + WHOLE] = fit_to_tick(cpu_ns[k] / 2) + (all - fit_to_tick(cpu_ns[k + n] / 2));
+    sum[LANES * k + HALF] = before + own + (all - after) + more;
+}
+
+/* What thread samples FIRST to END get of all intervals around them; the last N of these: of all but the second after them. */
+VECTORS
+static void add_up(const double *restrict cpu_ns, const double *restrict early,
+                   const double *restrict late, size_t n, size_t first, size_t end,
+                   double *restrict sum)
+{
+    size_t k = first;
+    for (; k + n < end; k++) {
+        double more = cpu_ns[k + 2 * n];
+        put_nearest(cpu_ns, early, late, n, k,
+                    fit_to_tick(more) - fit_to_tick(more * early[k + 2 * n]), sum);
+    }
+    for (; k < end; k++)
+        put_nearest(cpu_ns, early, late, n, k, 0, sum);
+}
+
+/* Squares of intervals that end in another column than they begin in, by thread samples: then of those at both of its ends. */
+VECTORS
+static void find_switches(const uint16_t *restrict of, const double *restrict cpu_ns, size_t n,
+                          size_t count, uint64_t *restrict switches)
+{
+    const double large = 0x1.8p52;
+    for (size_t k = 0; k < n * FIT_REGULAR_FROM; k++)
+        switches[k] = 0;
+    for (size_t k = n * FIT_REGULAR_FROM; k < count; k++) {
+        uint64_t square = bits_of_double(cpu_ns[k] * cpu_ns[k] + large) - bits_of_double(large);
+        switches[k] = of[k] != of[k - n] ? square : 0;
+    }
+    for (size_t k = count; k < count + n; k++)
+        switches[k] = 0;
+    for (size_t k = 0; k < count; k++)
+        switches[k] += switches[k + n];
+}
+
+/* Divides the memory of the arrays among them, each of which has SIZE elements. */
+static struct fit_regular *reserve(struct fit *fit, size_t size)
+{
+    enum { ARRAYS = 5, SPREAD = 5 };
+    if (fit->regular == NULL)
+        fit->regular = mem_zalloc(1, sizeof *fit->regular);
+    struct fit_regular *r = fit->regular;
+    size_t room = (size + 7) / 8 * 8 + 8 * SPREAD; /* not in the same lines of the cache */
+    if (ARRAYS * room > fit->regular_capacity) {
+        free(fit->regular_room);
+        fit->regular_room = mem_aligned(64, ARRAYS * room, sizeof *fit->regular_room);
+        fit->regular_capacity = ARRAYS * room;
+    }
+    if (room != r->room)
+        r->even = 0;
+    r->room = room;
+    double *at = fit->regular_room;
+    r->sum = (lanes *)(void *)at;
+    r->early = at + 2 * room;
+    r->late = at + 3 * room;
+    r->switches = (uint64_t *)(void *)(at + 4 * room);
+    return r;
+}
+
+VECTORS
+static bool are_even(const double *ns, size_t count)
+{
+    uint64_t other = 0;
+    for (size_t i = 1; i < count; i++)
+        other |= bits_of_double(ns[i]) ^ bits_of_double(ns[0]);
+    return other == 0;
+}
+
+/* Parts of equal intervals are known, and may be there from an earlier stretch. */
+static void find_even_lines(struct fit_regular *to, size_t count)
+{
+    for (size_t k = to->even; k < count; k++) {
+        to->early[k] = 0.75;
+        to->late[k] = 0.25;
+    }
+    to->even = count > to->even ? count : to->even;
+}
+
+static void find_lines_of(struct regular *r)
+{
+    const double *ns = r->w->view->stretch->ns;
+    double early[STRETCH + STRETCH_ROOM], late[STRETCH + STRETCH_ROOM];
+    size_t count = r->w->view->stretch->count;
+    r->even = are_even(ns, count);
+    if (r->even) {
+        find_even_lines(r->to, r->n * count);
+        return;
+    }
+    r->to->even = 0;
+    find_slopes(ns, count, r->slope);
+    if (r->n == 1) {
+        find_lines(r->slope, count, r->to->early, r->to->late);
+        return;
+    }
+    find_lines(r->slope, count, early, late);
+    repeat(early, count, r->n, r->to->early);
+    repeat(late, count, r->n, r->to->late);
+}
+
+/* Computes the arrays, which not all stretches need. */
+static void prepare(struct regular *r)
+{
+    struct fit *fit = r->w->fit;
+    const struct fit_view *v = r->w->view;
+    const struct fit_regular *to = r->to;
+    size_t n = r->n, end = n * (r->count - FIT_REGULAR_END);
+    find_lines_of(r);
+    add_up(v->cpu_ns, to->early, to->late, n, n * FIT_REGULAR_FROM, end, (double *)to->sum);
+    find_switches(fit->of, v->cpu_ns, n, end, to->switches);
+    for (size_t k = n * (FIT_REGULAR_FROM - 1); k < n * FIT_REGULAR_FROM; k++)
+        fit->squares[fit->of[k]] += to->switches[k];
+    r->ready = true;
 }
 
 /* ---- what intervals add ---- */
 
-/* Of interval I from BEGIN to END. */
-INLINE void find_part(const double *slope, size_t i, double begin, double end, struct part *part)
-{
-    double middle = (begin + end) / 2, low = slope[i], high = slope[i + 1];
-    part->own = (lanes){middle, low + middle * (1 - low)};
-    part->next = (lanes){0, middle * high};
-}
-
-/* Follows a thread. */
-struct walk {
-    lanes before, first,
-        second; /* sums of the samples before, at the begin and at the end of the next interval */
-    const uint16_t *of;
+/* What an interval adds to the samples from the second before its end to the first after. */
+struct around {
+    lanes sum[4];
 };
 
-INLINE void see(struct regular *r, uint16_t column)
+/* The same of CPU time, of which the lines give these parts to the sample at its end, and to the one after that. */
+INLINE struct around divide(double cpu_ns, double whole, double early, double late)
 {
-    r->seen[column / FIT_WORD] |= UINT64_C(1) << column % FIT_WORD;
+    double all = fit_to_tick(cpu_ns), own = fit_to_tick(cpu_ns * whole);
+    double half = fit_to_tick(cpu_ns * early), next = fit_to_tick(cpu_ns * late);
+    return (struct around){{{0, all - half}, {all - own, all - next}, {own, half}, {0, next}}};
 }
 
-INLINE void put(struct regular *r, struct walk *walk, size_t n, size_t i, const lanes *sum)
+/* The same of thread sample K, of a whole interval. */
+INLINE struct around divide_whole(const struct regular *r, size_t k)
 {
-    uint16_t column = walk->of[n * i];
-    r->tally[column].sum[i % 2] += *sum;
-    see(r, column);
+    return divide(r->w->view->cpu_ns[k], 0.5, r->to->early[k], r->to->late[k]);
 }
 
-/* What is not for the sample at the end of the interval is for the one at its begin and, of the line through every other sample,
- * for the one before. */
-INLINE void step(struct regular *r, struct walk *walk, size_t n, size_t i, double cpu_ns,
-                 const struct part *part)
+/* The same of interval I of thread J from BEGIN to END. */
+INLINE struct around divide_cut(const struct regular *r, size_t n, size_t j, size_t i, double begin,
+                                double end)
 {
-    const double large = 0x1.8p52 / FIT_TICK; /* as fit_to_tick */
-    const lane_bits half = {0, -1};
-    lanes cpu = {cpu_ns, cpu_ns}, all = cpu + large - large, own = cpu * part->own + large - large;
-    lanes next = cpu * part->next + large - large, rest = all - own, begin = all - next;
-    walk->before += (lanes)((lane_bits)rest & half);
-    put(r, walk, n, i - 2, &walk->before);
-    walk->before = walk->first + (lanes)(((lane_bits)rest & ~half) | ((lane_bits)begin & half));
-    walk->first = walk->second + own;
-    walk->second = next;
+    double middle = (begin + end) / 2, low = r->even ? 0.5 : r->slope[i],
+           high = r->even ? 0.5 : r->slope[i + 1];
+    return divide(r->w->view->cpu_ns[n * i + j] * (end - begin), middle, low + middle * (1 - low),
+                  middle * high);
 }
 
-/* A part of interval I. */
-INLINE void step_cut(struct regular *r, struct walk *walk, size_t n, size_t j, size_t i,
-                     double begin, double end)
+/* Adds to what sample I got, which is in COLUMN. */
+INLINE void put(const struct regular *r, uint16_t column, size_t i, const lanes *sum)
 {
-    struct part part;
-    find_part(r->slope, i, begin, end, &part);
-    step(r, walk, n, i, r->w->view->cpu_ns[n * i + j] * (end - begin), &part);
+    r->to->tally[column].sum[i % 2] += *sum;
 }
 
-INLINE void put_squares(struct regular *r, const struct walk *walk, size_t n, size_t i,
-                        const double *switches)
+/* Notes the columns of thread samples K to END. */
+INLINE void see(struct regular *r, size_t k, size_t end)
 {
-    r->tally[walk->of[n * i]].squares[i % 2] += switches[n * i];
+    const uint16_t *of = r->w->fit->of;
+    uint64_t bits = 0;
+    for (; k < end && r->few; k++)
+        bits |= UINT64_C(1) << of[k];
+    r->seen[0][0] |= bits;
+    for (; k < end; k++)
+        r->seen[k % 2][of[k] / FIT_WORD] |= UINT64_C(1) << of[k] % FIT_WORD;
+}
+
+/* Adds to the samples around interval I of a thread, from number FROM of them to number END. */
+INLINE void put_around(struct regular *r, const uint16_t *of, size_t n, size_t i, size_t from,
+                       size_t end, const struct around *add)
+{
+    for (size_t l = from; l < end; l++)
+        put(r, of[n * (i + l - 2)], i + l, &add->sum[l]);
+}
+
+/* The begin of a segment whose whole intervals are from FIRST to END: samples before it get what these add to them, and its own
+ * do not get what earlier ones add. */
+INLINE void begin_segment(struct regular *r, const struct segment *s, size_t n, size_t j,
+                          size_t first, size_t end)
+{
+    size_t cut = first - 1, k = n * first + j;
+    struct around add = {{{0}}};
+    if (s->begins_cut)
+        add = divide_cut(r, n, j, cut, fit_cut_of(r->w, cut), 1);
+    if (first < end) {
+        struct around own = divide_whole(r, k);
+        add.sum[1] += own.sum[0];
+        add.sum[2] += own.sum[1];
+        if (first + 1 < end)
+            add.sum[2] += divide_whole(r, k + n).sum[0];
+        add.sum[3] -= divide_whole(r, k - n).sum[3];
+    }
+    put_around(r, r->w->fit->of + j, n, cut, s->begins_cut ? 0 : 1,
+               s->begins_cut || first < end ? 4 : 0, &add);
+}
+
+/* The end of it: its samples do not get what later intervals add. */
+INLINE void end_segment(struct regular *r, const struct segment *s, size_t n, size_t j,
+                        size_t first, size_t end)
+{
+    size_t k = n * end + j;
+    struct around add = {{{0}}};
+    if (s->ends_cut)
+        add = divide_cut(r, n, j, end, 0, fit_cut_of(r->w, end));
+    if (first < end) {
+        struct around later = divide_whole(r, k);
+        if (first + 1 < end)
+            add.sum[0] -= later.sum[0];
+        add.sum[1] -= later.sum[1];
+        if (end + 1 < r->count)
+            add.sum[1] -= divide_whole(r, k + n).sum[0];
+        add.sum[2] += divide_whole(r, k - n).sum[3];
+    }
+    put_around(r, r->w->fit->of + j, n, end, 0, s->ends_cut ? 4 : 3, &add);
 }
 
 /* Thread number J of N in a segment. */
 INLINE void walk_thread(struct regular *r, const struct segment *s, size_t n, size_t j)
 {
-    const double *cpu_ns = r->w->view->cpu_ns + j, *switches = r->switches + j;
-    struct walk walk = {.of = r->w->fit->of + j};
-    size_t i = s->first;
-    if (s->begins_cut)
-        step_cut(r, &walk, n, j, i, fit_cut_of(r->w, i), 1), i++;
-    for (; i < s->end - s->ends_cut; i++) {
-        step(r, &walk, n, i, cpu_ns[n * i], &r->parts[i]);
-        put_squares(r, &walk, n, i, switches);
+    const uint16_t *of = r->w->fit->of + j;
+    uint64_t *squares = r->w->fit->squares;
+    size_t first = s->first + s->begins_cut, end = s->end - s->ends_cut;
+    begin_segment(r, s, n, j, first, end);
+    for (size_t i = first; i < end; i++) {
+        put(r, of[n * i], i, &r->to->sum[n * i + j]);
+        squares[of[n * i]] += r->to->switches[n * i + j];
     }
-    if (s->ends_cut) {
-        step_cut(r, &walk, n, j, i, 0, fit_cut_of(r->w, i));
-        put_squares(r, &walk, n, i++, switches);
-    }
-    put(r, &walk, n, i - 2, &walk.before);
-    put(r, &walk, n, i - 1, &walk.first);
-    put(r, &walk, n, i, &walk.second);
+    if (s->ends_cut)
+        squares[of[n * end]] += r->to->switches[n * end + j];
+    if (s->ends_cut || first < end)
+        end_segment(r, s, n, j, first, end);
 }
 
 /* The same if all samples around the segment are in one column: each line gives it all CPU time, whatever it gives a sample.
@@ -239,28 +434,21 @@ INLINE bool add_steady(struct regular *r, const struct segment *s, size_t n, siz
         return false;
     if (s->ends_cut)
         sum += fit_to_tick(cpu_ns[n * i] * fit_cut_of(r->w, i));
-    r->tally[own].sum[0] += (lanes){sum, sum};
-    r->tally[own].sum[1] += (lanes){0, sum};
-    see(r, own);
+    put(r, own, 0, &(lanes){sum, sum});
+    put(r, own, 1, &(lanes){0, sum});
     return true;
 }
 
 INLINE void add_threads(struct regular *r, const struct segment *s, size_t n)
 {
-    for (size_t j = 0; j < n; j++)
-        if (!add_steady(r, s, n, j))
-            walk_thread(r, s, n, j);
-}
-
-VECTORS
-static void walk_segment(struct regular *r, const struct segment *s)
-{
-    if (r->n == 1)
-        add_threads(r, s, 1);
-    else if (r->n == 2)
-        add_threads(r, s, 2);
-    else
-        add_threads(r, s, r->n);
+    see(r, n * (s->first - 2), n * (s->end + 1));
+    for (size_t j = 0; j < n; j++) {
+        if (add_steady(r, s, n, j))
+            continue;
+        if (!r->ready)
+            prepare(r);
+        walk_thread(r, s, n, j);
+    }
 }
 
 /* ---- complete windows ---- */
@@ -271,39 +459,58 @@ static void take_entries(struct regular *r, size_t window)
     struct fit *fit = r->w->fit;
     for (uint32_t e = fit->head[window]; e != FIT_NOWHERE; e = fit->entries[e].next) {
         struct fit_entry *entry = &fit->entries[e];
-        struct fit_tally *t = &r->tally[entry->column];
-        t->sum[0] += (lanes){entry->cpu[0], entry->cpu[1]};
-        t->sum[1] += (lanes){0, entry->cpu[2]};
-        see(r, entry->column);
+        r->seen[0][entry->column / FIT_WORD] |= UINT64_C(1) << entry->column % FIT_WORD;
+        put(r, entry->column, 0, &(lanes){entry->cpu[0], entry->cpu[1]});
+        put(r, entry->column, 1, &(lanes){0, entry->cpu[2]});
         memset(entry->cpu, 0, sizeof entry->cpu);
     }
 }
 
-static void take_tally(struct regular *r, size_t column, struct fit_inner *inner)
+/* Moves the tallies of the columns in BITS, which begin with FIRST, to INNER. In vectors of what two estimates are. */
+INLINE void take_tallies_of(struct regular *r, uint64_t bits, size_t first, struct fit_inner *inner)
 {
-    struct fit_tally *t = &r->tally[column];
-    size_t i = inner->count++;
-    double x = t->sum[0][WHOLE] + t->sum[1][WHOLE], y = t->sum[0][HALF], z = t->sum[1][HALF];
-    inner->column[i] = (uint16_t)column;
-    inner->cpu[0][i] = x;
-    inner->cpu[1][i] = y;
-    inner->cpu[2][i] = z;
-    inner->varies |= (x != y) | (x != z);
-    r->w->total[column] += x;
-    r->w->fit->squares[column] += (uint64_t)(int64_t)(t->squares[0] + t->squares[1]);
-    *t = (struct fit_tally){{{0}}, {0}};
+    const lane_bits no_sign = INT64_MAX - (lane_bits){0};
+    lane_bits varies = {0};
+    lanes most = {inner->most}, most_of_each = {inner->most_of_each};
+    size_t i = inner->count;
+    for (; bits != 0; bits &= bits - 1, i++) {
+        size_t column = first + (size_t)__builtin_ctzll(bits);
+        struct fit_tally *t = &r->to->tally[column];
+        const lanes sum = t->sum[0] + t->sum[1],
+                    all = __builtin_shufflevector(sum, sum, WHOLE, WHOLE),
+                    each = __builtin_shufflevector(t->sum[0], t->sum[1], HALF, LANES + HALF),
+                    positive = (lanes)((lane_bits)each & no_sign);
+        *t = (struct fit_tally){{{0}}};
+        varies |= (lane_bits)all ^ (lane_bits)each;
+        most = EITHER(all > most, all, most);
+        most_of_each = EITHER(positive > most_of_each, positive, most_of_each);
+        inner->column[i] = (uint16_t)column;
+        inner->cpu[0][i] = all[0];
+        inner->cpu[1][i] = each[0];
+        inner->cpu[2][i] = each[1];
+        r->w->total[column] += all[0];
+    }
+    inner->count = i;
+    inner->varies |= (varies[0] | varies[1]) != 0;
+    inner->most = most[0];
+    inner->most_of_each = most_of_each[0] > most_of_each[1] ? most_of_each[0] : most_of_each[1];
 }
 
 /* Moves the tallies to INNER, in order of columns. */
-static void take_tallies(struct regular *r, struct fit_inner *inner)
+INLINE void take_tallies(struct regular *r, struct fit_inner *inner)
 {
+    size_t count = 0;
     for (size_t word = 0; word < FIT_COLUMNS / FIT_WORD; word++) {
-        for (uint64_t bits = r->seen[word]; bits != 0; bits &= bits - 1)
-            take_tally(r, word * FIT_WORD + (size_t)__builtin_ctzll(bits), inner);
-        r->seen[word] = 0;
+        r->seen[0][word] |= r->seen[1][word];
+        r->seen[1][word] = 0;
+        count += (size_t)__builtin_popcountll(r->seen[0][word]);
     }
-    for (size_t i = inner->count; i % FIT_LANES != 0; i++)
-        inner->cpu[0][i] = inner->cpu[1][i] = inner->cpu[2][i] = 0;
+    fit_begin_inner(r->w->fit, inner, count);
+    for (size_t word = 0; word < FIT_COLUMNS / FIT_WORD; word++) {
+        if (r->seen[0][word] != 0)
+            take_tallies_of(r, r->seen[0][word], word * FIT_WORD, inner);
+        r->seen[0][word] = 0;
+    }
 }
 
 /* The first and the last window may go on in other stretches: they remain in entries. */
@@ -317,12 +524,10 @@ static void put_entries(struct regular *r, size_t window, const struct fit_inner
     }
 }
 
-static void end_window(struct regular *r, size_t window)
+INLINE void end_window(struct regular *r, size_t window)
 {
     struct fit_windows *w = r->w;
-    uint16_t column[FIT_COLUMNS];
-    double cpu[FIT_ESTIMATES][FIT_COLUMNS];
-    struct fit_inner inner = fit_inner_of(w, window, column, cpu);
+    struct fit_inner inner = fit_inner_of(w, window);
     bool is_inner = window > 0 && window + 1 < w->count;
     if (is_inner)
         take_entries(r, window);
@@ -333,50 +538,19 @@ static void end_window(struct regular *r, size_t window)
         fit_take_inner(w->fit, &inner);
 }
 
+VECTORS
+static void add_window(struct regular *r, const struct segment *s)
+{
+    if (r->n == 1)
+        add_threads(r, s, 1);
+    else if (r->n == 2)
+        add_threads(r, s, 2);
+    else
+        add_threads(r, s, r->n);
+    end_window(r, s->window);
+}
+
 /* ---- stretches ---- */
-
-VECTORS
-static void find_slopes(const double *restrict ns, size_t count, double *restrict slope)
-{
-    slope[0] = slope[count] = 0;
-    for (size_t i = 1; i < count; i++)
-        slope[i] = ns[i - 1] / (ns[i - 1] + ns[i]);
-}
-
-VECTORS
-static void find_parts(const double *slope, size_t count, struct part *parts)
-{
-    for (size_t i = 0; i < count; i++)
-        find_part(slope, i, 0, 1, &parts[i]);
-}
-
-/* Squares of intervals that end in another column than they begin in, by thread samples: then of those at both of its ends. */
-VECTORS
-static void find_switches(const uint16_t *restrict of, const double *restrict cpu_ns, size_t n,
-                          size_t count, double *restrict switches)
-{
-    const double large = 0x1.8p52;
-    for (size_t k = 0; k < n * FIT_REGULAR_FROM; k++)
-        switches[k] = 0;
-    for (size_t k = n * FIT_REGULAR_FROM; k < count; k++) {
-        double square = cpu_ns[k] * cpu_ns[k] + large - large;
-        switches[k] = of[k] != of[k - n] ? square : 0;
-    }
-    for (size_t k = count; k < count + n; k++)
-        switches[k] = 0;
-    for (size_t k = 0; k < count; k++)
-        switches[k] += switches[k + n];
-}
-
-static void reserve(struct fit *fit, const struct fit_view *v)
-{
-    size_t room = v->thread_samples + v->threads[0];
-    mem_reserve(&fit->switches, &fit->switch_capacity, room, sizeof *fit->switches);
-    if (fit->tally != NULL)
-        return;
-    fit->tally = mem_aligned(64, FIT_COLUMNS, sizeof *fit->tally);
-    memset(fit->tally, 0, FIT_COLUMNS * sizeof *fit->tally);
-}
 
 void fit_add_regular(struct fit_windows *w)
 {
@@ -384,21 +558,16 @@ void fit_add_regular(struct fit_windows *w)
     size_t n = v->threads[0], count = v->stretch->count;
     struct regular r;
     struct segment s = {.first = FIT_REGULAR_FROM};
-    reserve(w->fit, v);
     r.w = w;
     r.n = n;
-    r.tally = w->fit->tally;
-    r.switches = w->fit->switches;
+    r.count = count;
+    r.few = w->fit->columns <= FIT_WORD;
+    r.ready = false;
+    r.to = reserve(w->fit, n * (count + 1));
     memset(r.seen, 0, sizeof r.seen);
-    find_slopes(v->stretch->ns, count, r.slope);
-    find_parts(r.slope, count, r.parts);
-    find_switches(w->fit->of, v->cpu_ns, n, n * (count - FIT_REGULAR_END), r.switches);
-    for (size_t k = n * (FIT_REGULAR_FROM - 1); k < n * FIT_REGULAR_FROM; k++)
-        w->fit->squares[w->fit->of[k]] += (uint64_t)r.switches[k];
     w->taken_from = fit_window_of(w, 0, s.first);
     while (find_segment(w, &s)) {
-        walk_segment(&r, &s);
-        end_window(&r, s.window);
+        add_window(&r, &s);
         w->taken_end = s.window + 1;
         s = next_segment(&s);
     }

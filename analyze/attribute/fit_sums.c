@@ -17,9 +17,12 @@ enum { MAX_CPUS = 1 << 12, SUM_ROOM = 10 };
 
 /* Words have units of 2^-18 ns and 2^-46 J. A product must be less than 2^51 of them, and a sum less than 2^62. */
 enum { WORD_TIME = 18, WORD_ENERGY = 46 };
-#define NS_PART    0x1p-44 /* of such a sum */
-#define JOULE_PART 0x1p-16
-#define MAX_PART   0x1p-11
+#define NS_PART      0x1p-44 /* of such a sum */
+#define JOULE_PART   0x1p-16
+#define MAX_PART     0x1p-11
+#define MAX_NS       0x1p32 /* of which 2^12 fit in a word */
+#define MAX_J        0x1p4
+#define MOST_BATCHED 0.5 /* the same of the windows of a batch, without the last */
 
 static inline void add_product(struct fit *fit, exact *sum, double value, int shift)
 {
@@ -45,16 +48,20 @@ static void add_products(struct fit *fit, size_t group, size_t a, size_t b, cons
 }
 
 /* What does not depend on columns. */
-static void add_window(struct fit *fit, size_t group, double ns, double joule, double variance)
+static void add_window(struct fit *fit, size_t group, double ns, double joule)
 {
-    double watt = joule / ns;
     fit->switched[FIT_TIME]++;
     add_product(fit, fit_sum(fit, group, FIT_TIME, FIT_TIME), ns, TIME_SHIFT);
     add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_TIME), joule, ENERGY_SHIFT);
-    add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_ENERGY), joule * watt, ENERGY_SHIFT);
-    if (variance > 0)
-        add_product(fit, fit_sum(fit, FIT_GROUPS, FIT_ENERGY, FIT_ENERGY),
-                    watt * watt * variance / ns, ENERGY_SHIFT);
+    add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_ENERGY), joule * (joule / ns),
+                ENERGY_SHIFT);
+}
+
+static void add_variance(struct fit *fit, double ns, double joule, double variance)
+{
+    double watt = joule / ns;
+    add_product(fit, fit_sum(fit, FIT_GROUPS, FIT_ENERGY, FIT_ENERGY), watt * watt * variance / ns,
+                ENERGY_SHIFT);
 }
 
 static size_t group_of(uint64_t end)
@@ -113,13 +120,20 @@ static inline int64_t to_word(double value, int shift)
     return (int64_t)(bits_of_double(value + round) - bits_of_double(round));
 }
 
+/* A product, corrected, and what the correction takes away: the sums of both are side by side, so that one addition is enough
+ * for a pair of columns. */
+typedef int64_t words __attribute__((vector_size(16)));
+enum { CORRECTED, TAKEN, WORDS };
+
 /* The sums of all groups are larger than the caches of a core, and the next window is often of another group. Windows are
  * collected, and added when there are many of a group. Each is a row of doubles: a head, the numbers of the columns, and
  * the estimates of their CPU times: all three, or one if they do not differ. */
-enum { HEAD_NS, HEAD_ENERGY, HEAD_PART, HEAD_COUNT, HEAD };
+enum { HEAD_NS, HEAD_ENERGY, HEAD_COUNT, HEAD };
 
 /* Doubles of a batch; the sums of up to so many columns are in the caches anyway, where a batch should be, too. */
 enum { BATCH = 24576, SMALL_BATCH = 768, SMALL_ROOM = 64 };
+
+enum { LANES = 4 };
 
 /* The products of a window: of COUNT columns, with three estimates of each. */
 struct terms {
@@ -127,114 +141,76 @@ struct terms {
     size_t count;
     bool varies;
     const uint16_t *column;  /* ascending */
-    const double *x, *y, *z; /* readable up to a multiple of FIT_LANES */
+    const double *x, *y, *z; /* readable up to a multiple of LANES */
 };
 
-/* Products of so many columns are computed at once, if there are not more. */
-enum { FEW_LANES = FIT_LANES / 2 };
+/* Products are computed in explicit vectors: compilers would take loops of that length apart. */
+typedef double lanes __attribute__((vector_size(LANES * 8)));
+typedef double loose __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
+typedef int64_t lane_words __attribute__((vector_size(LANES * 8)));
+typedef int64_t loose_words __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
+#define LOAD(values) (*(const loose *)(values))
+#define INLINE       static inline __attribute__((always_inline))
 
-/* The products of column number I with those up to it, LANES at a time: corrected, and what the correction takes away. */
-static inline __attribute__((always_inline)) void multiply(const struct terms *t, size_t i,
-                                                           size_t lanes, double per_ns,
-                                                           int64_t *restrict corrected,
-                                                           int64_t *restrict taken)
+/* As to_word of a time. */
+#define TO_WORDS(value, round) ((lane_words)((value) + (round)) - (lane_words)(round))
+#define ROUND_TIME             (1.5 * (double)(INT64_C(1) << (52 - WORD_TIME)) - (lanes){0})
+
+/* The products of column number I with those up to it. */
+INLINE void multiply(const struct terms *t, size_t i, double per_ns, words *to)
 {
-    const double *restrict x = t->x, *restrict y = t->y, *restrict z = t->z;
-    for (size_t begin = 0; begin <= i; begin += lanes)
-        for (size_t j = begin; j < begin + lanes; j++) {
-            double all = x[i] * x[j] * per_ns, half = (y[i] * y[j] + z[i] * z[j]) * (per_ns / 2);
-            corrected[j] = to_word(2 * all - half, WORD_TIME);
-            taken[j] = to_word(half - all, WORD_TIME);
-        }
+    const lanes round = ROUND_TIME;
+    for (size_t j = 0; j <= i; j += LANES) {
+        const lanes all = t->x[i] * LOAD(t->x + j) * per_ns,
+                    half = (t->y[i] * LOAD(t->y + j) + t->z[i] * LOAD(t->z + j)) * (per_ns / 2);
+        const lane_words corrected = TO_WORDS(2 * all - half, round),
+                         taken = TO_WORDS(half - all, round);
+        loose_words *both = (loose_words *)(to + j);
+        both[0] = __builtin_shufflevector(corrected, taken, 0, 4, 1, 5);
+        both[1] = __builtin_shufflevector(corrected, taken, 2, 6, 3, 7);
+    }
 }
 
 /* The same if estimates do not differ: there is nothing to correct. */
-static inline __attribute__((always_inline)) void
-multiply_same(const struct terms *t, size_t i, size_t lanes, double per_ns, int64_t *restrict words)
+INLINE void multiply_same(const struct terms *t, size_t i, double per_ns, int64_t *to)
 {
-    const double *restrict x = t->x;
-    for (size_t begin = 0; begin <= i; begin += lanes)
-        for (size_t j = begin; j < begin + lanes; j++)
-            words[j] = to_word(x[i] * x[j] * per_ns, WORD_TIME);
+    const lanes round = ROUND_TIME;
+    for (size_t j = 0; j <= i; j += LANES)
+        *(loose_words *)(to + j) = TO_WORDS(t->x[i] * LOAD(t->x + j) * per_ns, round);
 }
 
-VECTORS
-static void add_same(const struct terms *w, int64_t *restrict sums)
+INLINE void add_same(const struct terms *w, words *restrict sums)
 {
     double per_ns = 1 / w->ns, rate = w->energy / w->ns;
-    int64_t words[FIT_COLUMNS];
+    int64_t products[FIT_COLUMNS];
     for (size_t i = 0; i < w->count; i++) {
-        size_t at = fit_pairs(w->column[i]);
-        if (i < FEW_LANES)
-            multiply_same(w, i, FEW_LANES, per_ns, words);
-        else
-            multiply_same(w, i, FIT_LANES, per_ns, words);
+        words *row = sums + fit_pairs(w->column[i]);
+        multiply_same(w, i, per_ns, products);
         for (size_t j = 0; j <= i; j++)
-            sums[at + w->column[j]] += words[j];
-        sums[at + FIT_TIME] += to_word(w->x[i], WORD_TIME);
-        sums[at + FIT_ENERGY] += to_word(w->x[i] * rate, WORD_ENERGY);
+            row[w->column[j]][CORRECTED] += products[j];
+        row[FIT_TIME][CORRECTED] += to_word(w->x[i], WORD_TIME);
+        row[FIT_ENERGY][CORRECTED] += to_word(w->x[i] * rate, WORD_ENERGY);
     }
 }
 
-VECTORS
-static void add_terms(const struct terms *w, int64_t *restrict sums, int64_t *restrict more)
+INLINE void add_terms(const struct terms *w, words *restrict sums)
 {
     double per_ns = 1 / w->ns, rate = w->energy / w->ns;
-    int64_t corrected[FIT_COLUMNS], taken[FIT_COLUMNS];
+    words products[FIT_COLUMNS];
+    uint16_t word[FIT_COLUMNS]; /* of a row: where the words of a column begin */
+    for (size_t i = 0; i < w->count; i++)
+        word[i] = (uint16_t)(WORDS * w->column[i]);
     for (size_t i = 0; i < w->count; i++) {
-        size_t at = fit_pairs(w->column[i]);
+        words *row = sums + fit_pairs(w->column[i]);
         double all = w->x[i], half = (w->y[i] + w->z[i]) / 2;
-        if (i < FEW_LANES)
-            multiply(w, i, FEW_LANES, per_ns, corrected, taken);
-        else
-            multiply(w, i, FIT_LANES, per_ns, corrected, taken);
-        for (size_t j = 0; j <= i; j++) {
-            sums[at + w->column[j]] += corrected[j];
-            more[at + w->column[j]] += taken[j];
-        }
-        sums[at + FIT_TIME] += to_word(2 * all - half, WORD_TIME);
-        sums[at + FIT_ENERGY] += to_word((2 * all - half) * rate, WORD_ENERGY);
-        more[at + FIT_TIME] += to_word(half - all, WORD_TIME);
-        more[at + FIT_ENERGY] += to_word((half - all) * rate, WORD_ENERGY);
+        multiply(w, i, per_ns, products);
+        for (size_t j = 0; j <= i; j++)
+            *(words *)((int64_t *)row + word[j]) += products[j];
+        row[FIT_TIME] +=
+            (words){to_word(2 * all - half, WORD_TIME), to_word(half - all, WORD_TIME)};
+        row[FIT_ENERGY] += (words){to_word((2 * all - half) * rate, WORD_ENERGY),
+                                   to_word((half - all) * rate, WORD_ENERGY)};
     }
-}
-
-static void flush_group(struct fit *fit, size_t group)
-{
-    if (fit->used[group] == 0)
-        return;
-    exact *sums = fit->sums + group * fit_pairs(fit->room);
-    int64_t *words = fit->words + group * fit_pairs(fit->words_room);
-    for (size_t a = FIT_REST; a < fit->columns; a++)
-        for (size_t b = 0, at = fit_pairs(a); b <= a; b++, at++) {
-            int up = b == FIT_ENERGY ? ENERGY_SHIFT - WORD_ENERGY : TIME_SHIFT - WORD_TIME;
-            if (words[at] != 0)
-                fit_put(fit, &sums[at], (exact)words[at] * ((exact)1 << up));
-            words[at] = 0;
-        }
-    fit->used[group] = 0;
-}
-
-/* Makes room for words of PART of the largest word. */
-static void use_words(struct fit *fit, size_t group, double part)
-{
-    if (fit->words_room < fit->room) {
-        for (size_t g = 0; g < PBIN_FIT_GROUPS; g++)
-            flush_group(fit, g);
-        free(fit->words);
-        fit->words = mem_zalloc(PBIN_FIT_GROUPS * fit_pairs(fit->room), sizeof *fit->words);
-        fit->words_room = fit->room;
-    }
-    if (fit->used[group] + part > 1)
-        flush_group(fit, group);
-    fit->used[group] += part;
-}
-
-/* They will be needed in an order without pattern. */
-static void prefetch(const int64_t *words, size_t count)
-{
-    for (size_t i = 0; i < count; i += 8)
-        __builtin_prefetch(words + i, 1, 2);
 }
 
 /* How many are in a batch. */
@@ -243,13 +219,29 @@ static inline size_t estimates(bool varies)
     return varies ? FIT_ESTIMATES : 1;
 }
 
-/* Adds the windows of a batch. */
-static void add_batch(struct fit *fit, size_t group)
+/* The sums of what does not depend on columns, of a batch. Each value is two words, in units of 2^-FINE and coarser ones, which
+ * together are as exact as add_window. */
+struct heads {
+    uint64_t count;
+    struct fine {
+        int64_t high, low;
+    } ns, energy, squares;
+};
+
+INLINE void add_fine(struct fine *sum, double value, int shift, int fine)
 {
-    const double *values = fit->batch[group];
-    if (fit->batched[group] > BATCH / 2 && fit->words_room >= fit->columns)
-        prefetch(fit->words + group * fit_pairs(fit->words_room), fit_pairs(fit->columns));
-    for (size_t at = 0; at < fit->batched[group];) {
+    double round = 1.5 * double_of_bits((uint64_t)(1023 + 52 - shift) << 52);
+    double high = value + round - round;
+    sum->high += to_word(value, shift);
+    sum->low += to_word(value - high, fine);
+}
+
+/* Adds the windows of a batch of SIZE doubles. */
+VECTORS
+static void add_windows(const double *values, size_t size, words *sums, struct heads *to)
+{
+    struct heads heads = {0};
+    for (size_t at = 0; at < size;) {
         const double *head = values + at;
         size_t count = (size_t)head[HEAD_COUNT] / 2, columns = (count + 3) / 4;
         const double *cpu = head + HEAD + columns;
@@ -261,115 +253,183 @@ static void add_batch(struct fit *fit, size_t group)
                               .x = cpu,
                               .y = cpu + count,
                               .z = cpu + 2 * count};
-        use_words(fit, group, head[HEAD_PART]);
-        use_words(fit, FIT_GROUPS, head[HEAD_PART]);
-        size_t pairs = fit_pairs(fit->words_room);
         if (terms.varies)
-            add_terms(&terms, fit->words + group * pairs, fit->words + FIT_GROUPS * pairs);
+            add_terms(&terms, sums);
         else
-            add_same(&terms, fit->words + group * pairs);
+            add_same(&terms, sums);
+        heads.count++;
+        add_fine(&heads.ns, terms.ns, WORD_TIME, TIME_SHIFT);
+        add_fine(&heads.energy, terms.energy, WORD_ENERGY, ENERGY_SHIFT);
+        add_fine(&heads.squares, terms.energy * (terms.energy / terms.ns), WORD_ENERGY,
+                 ENERGY_SHIFT);
         at += HEAD + columns + estimates(terms.varies) * count;
     }
+    *to = heads;
+}
+
+static exact whole_of(const struct fine *sum, int shift, int fine)
+{
+    return sum->high * ((exact)1 << (fine - shift)) + sum->low;
+}
+
+/* As add_window. */
+static void add_heads(struct fit *fit, size_t group, const struct heads *h)
+{
+    fit->switched[FIT_TIME] += h->count;
+    fit_put(fit, fit_sum(fit, group, FIT_TIME, FIT_TIME), whole_of(&h->ns, WORD_TIME, TIME_SHIFT));
+    fit_put(fit, fit_sum(fit, group, FIT_ENERGY, FIT_TIME),
+            whole_of(&h->energy, WORD_ENERGY, ENERGY_SHIFT));
+    fit_put(fit, fit_sum(fit, group, FIT_ENERGY, FIT_ENERGY),
+            whole_of(&h->squares, WORD_ENERGY, ENERGY_SHIFT));
+}
+
+static int64_t *words_of(const struct fit *fit, size_t group)
+{
+    return fit->words + WORDS * group * fit_pairs(fit->words_room);
+}
+
+static void flush_group(struct fit *fit, size_t group)
+{
+    if (fit->used[group] == 0)
+        return;
+    int64_t *word = words_of(fit, group);
+    for (size_t a = FIT_REST; a < fit->columns; a++)
+        for (size_t b = 0, at = fit_pairs(a); b <= a; b++, at++) {
+            int up = b == FIT_ENERGY ? ENERGY_SHIFT - WORD_ENERGY : TIME_SHIFT - WORD_TIME;
+            int64_t *both = word + WORDS * at;
+            if (both[CORRECTED] != 0)
+                fit_put(fit, fit_sum(fit, group, a, b), (exact)both[CORRECTED] * ((exact)1 << up));
+            if (both[TAKEN] != 0)
+                fit_put(fit, fit_sum(fit, FIT_GROUPS, a, b), (exact)both[TAKEN] * ((exact)1 << up));
+            both[CORRECTED] = both[TAKEN] = 0;
+        }
+    fit->used[group] = 0;
+}
+
+/* Makes room for what adds PART of the largest word. */
+static void use_words(struct fit *fit, size_t group, double part)
+{
+    if (fit->words_room < fit->room) {
+        for (size_t g = 0; g < FIT_GROUPS; g++)
+            flush_group(fit, g);
+        free(fit->words);
+        fit->words = mem_zalloc(FIT_GROUPS * fit_pairs(fit->room), sizeof(words));
+        fit->words_room = fit->room;
+    }
+    if (fit->used[group] + part > 1)
+        flush_group(fit, group);
+    fit->used[group] += part;
+}
+
+/* They will be needed in an order without pattern. */
+static void prefetch(const int64_t *word, size_t count)
+{
+    for (size_t i = 0; i < count; i += 8)
+        __builtin_prefetch(word + i, 1, 2);
+}
+
+/* Adds the windows of a batch. */
+static void add_batch(struct fit *fit, size_t group)
+{
+    size_t size = fit->batched[group];
+    if (size == 0)
+        return;
+    use_words(fit, group, fit->batch_part[group]);
+    if (size > BATCH / 2)
+        prefetch(words_of(fit, group), WORDS * fit_pairs(fit->columns));
+    struct heads heads;
+    add_windows(fit->batch[group], size, (words *)words_of(fit, group), &heads);
+    add_heads(fit, group, &heads);
     fit->batched[group] = 0;
+    fit->batch_part[group] = 0;
 }
 
-/* COUNT values, and up to FEW_LANES - 1 more, without a call for a few. */
-static inline void copy(double *restrict to, const double *restrict from, size_t count)
+/* Behind the windows of the batch of its group, which it becomes part of when it is taken. */
+void fit_begin_inner(struct fit *fit, struct fit_inner *w, size_t count)
 {
-    for (size_t i = 0; i < count; i += FEW_LANES)
-        memcpy(to + i, from + i, FEW_LANES * sizeof *to);
-}
-
-/* Collects a window that uses PART of the range of words. */
-static void put_batch(struct fit *fit, size_t group, const struct fit_inner *w, double part)
-{
-    size_t columns = (w->count + 3) / 4, size = HEAD + columns + estimates(w->varies) * w->count;
+    size_t group = w->group = group_of(w->end), columns = (count + 3) / 4;
+    size_t size = HEAD + columns + FIT_ESTIMATES * count;
+    size_t most = fit->room > SMALL_ROOM ? BATCH : SMALL_BATCH;
     if (fit->batch[group] == NULL)
         fit->batch[group] = mem_zalloc(BATCH, sizeof *fit->batch[group]);
-    size_t most = fit->room > SMALL_ROOM ? BATCH : SMALL_BATCH;
-    if (fit->batched[group] + size + FIT_LANES > most)
+    if (fit->batched[group] + size + LANES > most || fit->batch_part[group] > MOST_BATCHED)
         add_batch(fit, group);
-    double *head = fit->batch[group] + fit->batched[group], *cpu = head + HEAD + columns;
+    double *row = fit->batch[group] + fit->batched[group] + HEAD;
+    w->column = (uint16_t *)(void *)row;
+    for (size_t e = 0; e < FIT_ESTIMATES; e++)
+        w->cpu[e] = row + columns + e * count;
+}
+
+/* Adds a window that uses PART of the range of words to its batch. */
+static void put_batch(struct fit *fit, size_t group, const struct fit_inner *w, double part)
+{
+    double *head = fit->batch[group] + fit->batched[group];
     head[HEAD_NS] = w->ns;
     head[HEAD_ENERGY] = w->energy;
-    head[HEAD_PART] = part;
     head[HEAD_COUNT] = (double)(2 * w->count + w->varies);
-    for (size_t c = 0; c < columns; c++)
-        memcpy(head + HEAD + c, w->column + 4 * c, sizeof *head);
-    for (size_t e = 0; e < estimates(w->varies); e++)
-        copy(cpu + e * w->count, w->cpu[e], w->count);
-    fit->batched[group] += size;
+    fit->batched[group] += HEAD + (w->count + 3) / 4 + estimates(w->varies) * w->count;
+    fit->batch_part[group] += part;
 }
 
 void fit_flush(struct fit *fit)
 {
     for (size_t g = 0; g < FIT_GROUPS; g++)
         add_batch(fit, g);
-    for (size_t g = 0; g < PBIN_FIT_GROUPS; g++)
+    for (size_t g = 0; g < FIT_GROUPS; g++)
         flush_group(fit, g);
 }
 
 void fit_take_inner(struct fit *fit, const struct fit_inner *w)
 {
-    size_t group = group_of(w->end);
-    double most = 0, all = 0;
-    if (!(w->ns > 0))
+    size_t group = w->group;
+    if (!(w->ns > 0) || !(w->most <= w->ns * MAX_CPUS))
         return;
-    for (size_t i = 0; i < w->count; i++)
-        all = w->cpu[0][i] > all ? w->cpu[0][i] : all;
-    for (size_t i = 0; i < w->count && w->varies; i++) {
-        double y = fabs(w->cpu[1][i]), z = fabs(w->cpu[2][i]);
-        most = y > most ? y : most;
-        most = z > most ? z : most;
-    }
-    if (!(all <= w->ns * MAX_CPUS))
-        return;
-    add_window(fit, group, w->ns, w->energy, w->variance);
+    if (w->variance > 0)
+        add_variance(fit, w->ns, w->energy, w->variance);
     if (w->edges > 0)
         subtract_edges(fit, group, w);
-    most = most > all ? most : all;
     /* 2 x x' - (y y' + z z') / 2 */
+    double most = w->varies ? fmax(w->most, w->most_of_each) : w->most;
     double cpus = most / w->ns, ns = 3 * most * (cpus > 1 ? cpus : 1);
     double joule = 3 * cpus * fabs(w->energy);
     double part = ns * NS_PART > joule * JOULE_PART ? ns * NS_PART : joule * JOULE_PART;
-    if (!(part < MAX_PART)) {
-        add_exactly(fit, group, w); /* the products are too large for words */
+    double square = w->energy * (w->energy / w->ns);
+    if (!(part < MAX_PART) || !(w->ns < MAX_NS) || !(fabs(w->energy) < MAX_J) ||
+        !(square < MAX_J)) { /* the products are too large for words */
+        add_window(fit, group, w->ns, w->energy);
+        add_exactly(fit, group, w);
         return;
     }
     put_batch(fit, group, w, part);
 }
 
-/* Copies the columns of a window in ascending order. */
-static void sort_columns(const struct fit_window *w, struct fit_inner *inner)
+/* The columns of a window in ascending order. */
+static void sort_columns(const struct fit_window *w, size_t *order)
 {
     for (size_t i = 0; i < w->count; i++) {
         size_t at = i;
-        for (; at > 0 && inner->column[at - 1] > w->column[i]; at--) {
-            inner->column[at] = inner->column[at - 1];
-            for (size_t e = 0; e < FIT_ESTIMATES; e++)
-                inner->cpu[e][at] = inner->cpu[e][at - 1];
-        }
-        inner->column[at] = w->column[i];
-        for (size_t e = 0; e < FIT_ESTIMATES; e++)
-            inner->cpu[e][at] = (double)w->cpu[i][e] / FIT_TICK;
-        inner->varies |= w->cpu[i][0] != w->cpu[i][1] || w->cpu[i][0] != w->cpu[i][2];
+        for (; at > 0 && w->column[order[at - 1]] > w->column[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
     }
-    inner->count = w->count;
 }
 
 void fit_take(struct fit *fit, const struct fit_window *w)
 {
-    uint16_t column[FIT_COLUMNS];
-    double cpu[FIT_ESTIMATES][FIT_COLUMNS];
+    size_t order[FIT_COLUMNS];
     struct fit_inner inner = {.ns = (double)w->ns / FIT_TICK,
                               .energy = exact_approximate(w->energy, ENERGY_SHIFT),
                               .variance = w->variance,
                               .edges = w->edges,
-                              .end = w->end,
-                              .column = column,
-                              .cpu = cpu};
+                              .end = w->end};
     if (!is_usable(w))
         return;
-    sort_columns(w, &inner);
+    sort_columns(w, order);
+    fit_begin_inner(fit, &inner, w->count);
+    for (size_t i = 0; i < w->count; i++) {
+        const int64_t *cpu = w->cpu[order[i]];
+        fit_inner_put(&inner, w->column[order[i]], (double)cpu[0] / FIT_TICK,
+                      (double)cpu[1] / FIT_TICK, (double)cpu[2] / FIT_TICK);
+    }
     fit_take_inner(fit, &inner);
 }

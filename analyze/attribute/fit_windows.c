@@ -336,16 +336,13 @@ static double edges_of(const struct fit_windows *w, size_t n)
     return w->seen && w->mode == FIT_POWERS ? w->edges[n] : 0;
 }
 
-struct fit_inner fit_inner_of(const struct fit_windows *w, size_t n, uint16_t *column,
-                              double (*cpu)[FIT_COLUMNS])
+struct fit_inner fit_inner_of(const struct fit_windows *w, size_t n)
 {
     return (struct fit_inner){.ns = w->ns[n],
                               .energy = w->energy[n],
                               .variance = w->variance[n],
                               .edges = edges_of(w, n),
-                              .end = w->view->number + w->last[n],
-                              .column = column,
-                              .cpu = cpu};
+                              .end = w->view->number + w->last[n]};
 }
 
 /* The first or the last window of a stretch, which may go on in others. */
@@ -375,39 +372,43 @@ static void extend_open(struct fit_windows *w, size_t n)
 static void make_equal(struct fit_inner *inner)
 {
     double sum[FIT_ESTIMATES] = {0};
+    size_t count = inner->count;
     for (size_t e = 0; e < FIT_ESTIMATES; e++)
-        for (size_t i = 0; i < inner->count; i++)
+        for (size_t i = 0; i < count; i++)
             sum[e] += inner->cpu[e][i];
-    for (size_t e = 1; e < FIT_ESTIMATES; e++)
-        for (size_t i = 0; i < inner->count && sum[e] > 0; i++)
-            inner->cpu[e][i] = fit_to_tick(inner->cpu[e][i] * (sum[0] / sum[e]));
+    inner->count = 0;
+    inner->most_of_each = 0;
+    for (size_t i = 0; i < count; i++) {
+        double cpu[FIT_ESTIMATES];
+        for (size_t e = 0; e < FIT_ESTIMATES; e++)
+            cpu[e] = e > 0 && sum[e] > 0 ? fit_to_tick(inner->cpu[e][i] * (sum[0] / sum[e]))
+                                         : inner->cpu[e][i];
+        fit_inner_put(inner, inner->column[i], cpu[0], cpu[1], cpu[2]);
+    }
 }
 
 /* Any other window. */
 static void take_inner(struct fit_windows *w, size_t n)
 {
     struct fit *fit = w->fit;
-    uint16_t column[FIT_COLUMNS];
-    double cpu[FIT_ESTIMATES][FIT_COLUMNS];
-    struct fit_inner inner = fit_inner_of(w, n, column, cpu);
+    struct fit_inner inner = fit_inner_of(w, n);
+    size_t count = 0;
     if (w->bad[n] || !is_summable(inner.energy))
         return;
-    for (uint32_t e = fit->head[n]; e != FIT_NOWHERE; e = fit->entries[e].next)
+    for (uint32_t e = fit->head[n]; e != FIT_NOWHERE; e = fit->entries[e].next) {
         fit->latest[fit->entries[e].column] = e;
+        count += fit->entries[e].column != FIT_WAITS;
+    }
+    fit_begin_inner(fit, &inner, count);
     for (size_t s = 0; s < FIT_COLUMNS / FIT_WORD; s++)
         for (uint64_t bits = fit->has[n][s]; bits != 0; bits &= bits - 1) {
-            size_t c = s * FIT_WORD + (size_t)__builtin_ctzll(bits), i = inner.count;
-            inner.count += c != FIT_WAITS;
-            const double *from = fit->entries[fit->latest[c]].cpu;
-            column[i] = (uint16_t)c;
-            for (size_t e = 0; e < FIT_ESTIMATES; e++)
-                cpu[e][i] = from[e];
-            inner.varies |= c != FIT_WAITS && (from[0] != from[1] || from[0] != from[2]);
+            size_t c = s * FIT_WORD + (size_t)__builtin_ctzll(bits);
+            const double *cpu = fit->entries[fit->latest[c]].cpu;
+            if (c != FIT_WAITS)
+                fit_inner_put(&inner, (uint16_t)c, cpu[0], cpu[1], cpu[2]);
         }
     if (w->restless)
         make_equal(&inner);
-    for (size_t i = inner.count; i % FIT_LANES != 0; i++)
-        cpu[0][i] = cpu[1][i] = cpu[2][i] = 0;
     fit_take_inner(fit, &inner);
 }
 

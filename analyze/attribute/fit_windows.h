@@ -64,8 +64,7 @@ static inline double fit_cut_of(const struct fit_windows *w, size_t i)
 /* Adds the CPU times of the thread samples to the entries of windows. */
 void fit_add_lines(struct fit_windows *windows);
 
-/* Window N of the stretch, whose CPU times the caller puts in COLUMN and CPU. */
-struct fit_inner fit_inner_of(const struct fit_windows *w, size_t n, uint16_t *column,
-                              double (*cpu)[FIT_COLUMNS]);
+/* Window N of the stretch, without its CPU times. */
+struct fit_inner fit_inner_of(const struct fit_windows *w, size_t n);
 
 #endif
