@@ -130,16 +130,20 @@ static void reserve(struct column *c, size_t count)
 static void unpack(struct column *c, const uint8_t *packed, unsigned width, uint64_t base)
 {
     size_t groups = count_groups(c->count, width);
-    uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
+    uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width), most = range;
     if (groups > 0)
-        column_avx512_unpack(packed, width, base, c->values, groups);
+        most = column_avx512_unpack(packed, width, base, c->values, groups);
     else if (width > 0 && width <= AVX512_MAX_WIDTH && column_avx2_supported())
-        groups = column_avx2_unpack(packed, width, base, c->values, c->count / 8);
-    column_unpack(packed + groups * width, width, base, c->values + 8 * groups,
-                  c->count - 8 * groups);
-    c->bounds = (struct column_bounds){base, base + range};
-    if (c->bounds.most < base) /* wrapped: values are modulo 2^64 */
+        groups = column_avx2_unpack(packed, width, base, c->values, c->count / 8, &most);
+    uint64_t *rest = c->values + 8 * groups;
+    column_unpack(packed + groups * width, width, base, rest, c->count - 8 * groups);
+    if (base + range < base) { /* wrapped: values are modulo 2^64 */
         c->bounds = (struct column_bounds){0, UINT64_MAX};
+        return;
+    }
+    for (size_t i = 8 * groups; i < c->count && most < range; i++)
+        most = c->values[i] - base > most ? c->values[i] - base : most;
+    c->bounds = (struct column_bounds){base, base + most};
 }
 
 /* Threads repeat in the same order block after block, and a constant column has 9 bytes: comparing is cheaper than

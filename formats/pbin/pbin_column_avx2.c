@@ -43,8 +43,9 @@ __attribute__((target("avx2"))) static inline __m256i load_four(const struct fou
 
 __attribute__((target("avx2"))) size_t column_avx2_unpack(const uint8_t *packed, unsigned width,
                                                           uint64_t base, uint64_t *values,
-                                                          size_t groups)
+                                                          size_t groups, uint64_t *most)
 {
+    uint64_t each[4];
     struct four low, high;
     plan(&low, width, 0);
     plan(&high, width, 4);
@@ -53,12 +54,19 @@ __attribute__((target("avx2"))) size_t column_avx2_unpack(const uint8_t *packed,
            done = groups > left_out ? groups - left_out : 0;
     const __m256i mask = _mm256_set1_epi64x((long long)((UINT64_C(1) << width) - 1));
     const __m256i bases = _mm256_set1_epi64x((long long)base);
+    __m256i top = _mm256_setzero_si256();
     for (size_t i = 0; i < done; i++, packed += width, values += 8) {
         __m256i a = _mm256_and_si256(load_four(&low, packed), mask);
         __m256i b = _mm256_and_si256(load_four(&high, packed), mask);
+        __m256i larger = _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(b, a));
+        top = _mm256_blendv_epi8(top, larger, _mm256_cmpgt_epi64(larger, top));
         _mm256_storeu_si256((__m256i_u *)values, _mm256_add_epi64(a, bases));
         _mm256_storeu_si256((__m256i_u *)(values + 4), _mm256_add_epi64(b, bases));
     }
+    _mm256_storeu_si256((__m256i_u *)each, top);
+    *most = 0;
+    for (unsigned lane = 0; lane < 4; lane++)
+        *most = each[lane] > *most ? each[lane] : *most;
     return done;
 }
 #else
@@ -68,9 +76,9 @@ bool column_avx2_supported(void)
 }
 
 size_t column_avx2_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
-                          size_t groups)
+                          size_t groups, uint64_t *most)
 {
-    (void)packed, (void)width, (void)base, (void)values, (void)groups; /* never called */
+    (void)packed, (void)width, (void)base, (void)values, (void)groups, (void)most; /* never called */
     return 0;
 }
 #endif

@@ -66,7 +66,7 @@ void column_avx512_pack(uint8_t *packed, unsigned width, uint64_t base, const ui
         pack_bytes(packed, width, base, values, groups);
 }
 
-__attribute__((target("avx512f,avx512bw,avx512vbmi"))) void
+__attribute__((target("avx512f,avx512bw,avx512vbmi"))) uint64_t
 column_avx512_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
                      size_t groups)
 {
@@ -80,11 +80,15 @@ column_avx512_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint6
     const __m512i shuffle = _mm512_loadu_si512(from), shift = _mm512_loadu_si512(skip);
     const __m512i mask = _mm512_set1_epi64((long long)((UINT64_C(1) << width) - 1));
     const __m512i bases = _mm512_set1_epi64((long long)base);
+    __m512i most = _mm512_setzero_si512();
     for (size_t i = 0; i < groups; i++, packed += width, values += 8) {
         __m512i bytes = _mm512_maskz_loadu_epi8((UINT64_C(1) << width) - 1, packed);
         __m512i lanes = _mm512_srlv_epi64(_mm512_permutexvar_epi8(shuffle, bytes), shift);
-        _mm512_storeu_si512(values, _mm512_add_epi64(_mm512_and_si512(lanes, mask), bases));
+        lanes = _mm512_and_si512(lanes, mask);
+        most = _mm512_max_epu64(most, lanes);
+        _mm512_storeu_si512(values, _mm512_add_epi64(lanes, bases));
     }
+    return _mm512_reduce_max_epu64(most);
 }
 #else
 bool column_avx512_supported(void)
@@ -98,9 +102,10 @@ void column_avx512_pack(uint8_t *packed, unsigned width, uint64_t base, const ui
     (void)packed, (void)width, (void)base, (void)values, (void)groups; /* never called */
 }
 
-void column_avx512_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
-                          size_t groups)
+uint64_t column_avx512_unpack(const uint8_t *packed, unsigned width, uint64_t base,
+                              uint64_t *values, size_t groups)
 {
     (void)packed, (void)width, (void)base, (void)values, (void)groups;
+    return 0;
 }
 #endif

@@ -17,8 +17,8 @@ bool column_avx512_supported(void);
 void column_avx512_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values,
                         size_t groups);
 
-/* Unpacks the same; at least 8 bytes must be readable after the last value. */
-void column_avx512_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
-                          size_t groups);
+/* Unpacks the same; at least 8 bytes must be readable after the last value. Returns the largest difference from BASE. */
+uint64_t column_avx512_unpack(const uint8_t *packed, unsigned width, uint64_t base,
+                              uint64_t *values, size_t groups);
 
 #endif

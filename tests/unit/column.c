@@ -36,11 +36,13 @@ static bool packs_alike(const struct buffer *buffer, const uint64_t *values, siz
 static bool unpacks_alike(const uint8_t *packed, unsigned width, uint64_t base,
                           const uint64_t *values, size_t count)
 {
-    uint64_t unpacked[MAX_COUNT];
+    uint64_t unpacked[MAX_COUNT], most, expected = 0;
     if (!column_avx2_supported() || width == 0 || width > AVX512_MAX_WIDTH)
         return true;
-    size_t groups = column_avx2_unpack(packed, width, base, unpacked, count / 8);
-    return groups <= count / 8 && (groups > 0 || count < 8 * 9) &&
+    size_t groups = column_avx2_unpack(packed, width, base, unpacked, count / 8, &most);
+    for (size_t i = 0; i < 8 * groups; i++)
+        expected = values[i] - base > expected ? values[i] - base : expected;
+    return most == expected && groups <= count / 8 && (groups > 0 || count < 8 * 9) &&
            memcmp(unpacked, values, groups * 8 * 8) == 0;
 }
 
