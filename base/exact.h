@@ -19,12 +19,16 @@ enum {
     ENERGY_SHIFT = 80   /* 8e-25 J steps, up to 1.4e14 J */
 };
 
+/* 2^ROOM values below this [units] can be added up. Built from its exponent: it is needed for every sample. */
+static inline double exact_limit(int shift, int room)
+{
+    return double_of_bits((uint64_t)(1023 + 126 - shift - room) << 52);
+}
+
 /* Is VALUE [units] finite and small enough to add up 2^ROOM values of its size? */
 static inline bool exact_fits(double value, int shift, int room)
 {
-    /* 2^(126 - shift - room), built from its exponent: this runs for every sample */
-    double most = double_of_bits((uint64_t)(1023 + 126 - shift - room) << 52);
-    return fabs(value) < most;
+    return fabs(value) < exact_limit(shift, room);
 }
 
 /* VALUE rounded to the nearest unit of 2^-SHIFT, halves to even, as sums of doubles are; requires exact_fits. A

@@ -3,6 +3,7 @@
 #ifndef ANALYZE_ATTRIBUTE_PACKED_SUMS_H
 #define ANALYZE_ATTRIBUTE_PACKED_SUMS_H
 
+#include "base/bytes.h"
 #include "base/exact.h"
 
 enum {
@@ -20,6 +21,18 @@ typedef uint64_t packed_sums __attribute__((vector_size(PACKED_WORDS * 8)));
 #define PACKED_MAX_STRETCH_J 0x1p14 /* less energy than this of all thread samples of a stretch */
 #define PACKED_MAX_NS        (UINT64_C(1) << 36) /* less CPU time than this */
 enum { PACKED_MAX_ADDED = 1 << 18 };
+
+/* The sum of these numbers and a far smaller one has 1 as its last bit in units of 2^-36 and 2^-80. */
+#define ROUND_HIGH 0x1.8p16
+#define ROUND_LOW  0x1.8p-28
+
+/* exact_of_double of less than PACKED_MAX_J, in two words. */
+static inline void packed_split(double value, uint64_t *high, uint64_t *low)
+{
+    double rounded = value + ROUND_HIGH, rest = value - (rounded - ROUND_HIGH) + ROUND_LOW;
+    *high = bits_of_double(rounded) - bits_of_double(ROUND_HIGH);
+    *low = bits_of_double(rest) - bits_of_double(ROUND_LOW);
+}
 
 /* Energy [2^-80 J] in the words HIGH and LOW. */
 static inline exact packed_energy(uint64_t high, uint64_t low)

@@ -5,106 +5,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/attribute/stretch_lanes.h"
 #include "base/bytes.h"
 #include "base/vectors.h"
 
-/* Rounding: powers that differ by less are the same, shares that lack less are whole. */
-#define SAME_POWER STRETCH_SAME_POWER
-#define NOTHING    1e-12
-
-/* ---- vectors: sums in this order are the same on every machine ---- */
-
-/* Two vectors, because compilers keep those that no register holds in memory. */
-enum { LANES = 8, HALF = LANES / 2 };
-typedef double lanes __attribute__((vector_size(HALF * 8)));
-typedef double loose __attribute__((vector_size(HALF * 8), aligned(8), may_alias));
-typedef int64_t lane_bits __attribute__((vector_size(HALF * 8)));
-typedef double pair __attribute__((vector_size(HALF / 2 * 8), aligned(8), may_alias));
-#define LOAD(values) (*(const loose *)(values))
-/* VALUE, or else OTHER or 0, in each lane. */
-#define BITS(value)     ((lane_bits)(value))
-#define IF(lane, value) ((lanes)(BITS(lane) & BITS(value)))
-#define EITHER(lane, value, other)                                                                 \
-    ((lanes)((BITS(lane) & BITS(value)) | (~BITS(lane) & BITS(other))))
-
-/* COUNT values, and zeros up to a multiple of LANES. */
-static void pad(double *values, size_t count)
-{
-    while (count % LANES != 0)
-        values[count++] = 0;
-}
-
-static inline __attribute__((always_inline)) double add_lanes(const lanes *low, const lanes *high)
-{
-    const lanes v = *low + *high;
-    return (v[0] + v[2]) + (v[1] + v[3]);
-}
-
 /* ---- windows ---- */
 
-enum { STEP = 8, STEPS = 16 }; /* intervals looked at at once */
-
-struct rates {
-    uint64_t same; /* intervals with the power of the previous interval */
-    bool zero;     /* some have no power */
-    bool positive; /* all take time */
-    double most;   /* highest power [W] */
-};
-
-static inline bool is_steady(const double *rate)
-{
-    return fabs(rate[0] - rate[-1]) <= SAME_POWER * fabs(rate[0]);
-}
-
-static inline void look_at_one(struct rates *r, double rate, double ns)
-{
-    r->zero |= rate == 0;
-    r->positive &= ns > 0;
-    r->most = rate > r->most ? rate : r->most;
-}
-
-/* Marks intervals with the same power as the previous interval in STEADY; the elements after the last are 0. */
-VECTORS
-static struct rates look_at_rates(const double *restrict rate, const double *restrict ns,
-                                  size_t count, uint8_t *restrict steady)
-{
-    typedef int8_t marks __attribute__((vector_size(HALF)));
-    const lane_bits no_sign = INT64_MAX - (lane_bits){0};
-    lane_bits same = {0}, zero = {0}, other = {0};
-    lanes most = {0};
-    struct rates r = {.positive = true};
-    size_t i = 1;
-    for (; i + HALF <= count; i += HALF) {
-        lanes own = LOAD(rate + i), change = IF(no_sign, own - LOAD(rate + i - 1));
-        lane_bits alike = change <= SAME_POWER * IF(no_sign, own);
-        marks mark = -__builtin_convertvector(alike, marks);
-        memcpy(steady + i, &mark, sizeof mark);
-        same -= alike;
-        zero |= own == 0;
-        other |= ~(LOAD(ns + i) > 0);
-        most = EITHER(own > most, own, most);
-    }
-    steady[0] = 0;
-    look_at_one(&r, rate[0], ns[0]);
-    for (; i < count; i++) {
-        r.same += steady[i] = is_steady(rate + i);
-        look_at_one(&r, rate[i], ns[i]);
-    }
-    memset(steady + count, 0, STEPS);
-    for (size_t l = 0; l < HALF; l++) {
-        r.same += (uint64_t)same[l];
-        r.zero |= zero[l] != 0;
-        r.positive &= other[l] == 0;
-        r.most = most[l] > r.most ? most[l] : r.most;
-    }
-    return r;
-}
+enum { STEP = 8 }; /* intervals looked at at once */
 
 /* The first interval from number I on that is not steady. */
 static inline size_t end_of_steady(const uint8_t *steady, size_t i)
 {
     const uint64_t all = UINT64_C(0x0101010101010101);
-    for (;; i += STEPS) { /* the end is in either word by chance: no branch between them */
+    for (;; i += STRETCH_ROOM) { /* the end is in either word by chance: no branch between them */
         uint64_t first = get_u64(steady + i, false) ^ all,
                  second = get_u64(steady + i + STEP, false) ^ all, other = first ? first : second;
         if (other != 0)
@@ -249,42 +162,23 @@ static double most_of_intervals(const struct stretch *s)
  * each interval is a window. Otherwise, also sets the highest power. */
 static size_t make_windows(struct stretch *s)
 {
-    uint8_t steady[STRETCH + STEPS];
-    struct rates r = look_at_rates(s->rate, s->ns, s->count, steady);
+    const struct stretch_rates *r = &s->rates;
     for (size_t c = 0; c < s->cuts; c++)
         s->cut[s->cut_at[c]] = 1;
     s->updates = s->cuts = s->odds = 0;
-    if (r.same == 0 || r.same + 1 == s->count)
+    if (r->same == 0 || r->same + 1 == s->count)
         return s->count;
-    s->positive = r.positive;
-    s->most = (r.positive ? r.most : most_of_intervals(s)) * 1e-9;
-    s->leaps = r.zero && leaps(s);
+    s->positive = r->positive;
+    s->most = (r->positive ? r->most : most_of_intervals(s)) * 1e-9;
+    s->leaps = r->zero && leaps(s);
     if (s->leaps)
         divide_by_leaps(s);
     else
-        divide_by_power(s, steady);
+        divide_by_power(s, r->steady);
     return s->updates = s->windows.count;
 }
 
 /* ---- prices ---- */
-
-VECTORS
-static void power_of_intervals(const double *restrict energy, const double *restrict rate,
-                               size_t count, double *restrict power)
-{
-    for (size_t i = 0; i < count; i++) {
-        double own = rate[i] * 1e-9;
-        power[i] = energy[i] != 0 ? own : 0;
-    }
-}
-
-VECTORS
-static void power_of_windows(const double *restrict energy, const double *restrict ns, size_t count,
-                             double *restrict power)
-{
-    for (size_t i = 0; i < count; i++)
-        power[i] = energy[i] / (ns[i] > 0 ? ns[i] : 1); /* a window without time has no energy */
-}
 
 /* The CPU time that windows lack or have in excess. */
 struct balance {
@@ -311,10 +205,31 @@ add_balances(const struct balance_lanes *low, const struct balance_lanes *high)
     return b;
 }
 
-static inline __attribute__((always_inline)) void
-measure_lanes(struct balance_lanes *b, const double *ns, const double *cpu_ns, const double *power)
+/* Arrays by interval or window. */
+struct spans {
+    const double *ns, *cpu_ns, *energy;
+    const double *rate; /* of intervals [W]; NULL: windows, whose energy tells */
+    double *power, *price;
+};
+
+/* Sets the powers P of windows or intervals from number I on [J/ns]. A window without time has no energy. */
+static inline __attribute__((always_inline)) void find_powers(const struct spans *s, size_t i,
+                                                              lanes *p)
 {
-    const lanes zero = {0}, time = LOAD(ns), p = LOAD(power), lack = time - LOAD(cpu_ns);
+    const lanes zero = {0}, energy = LOAD(s->energy + i), time = LOAD(s->ns + i);
+    if (s->rate != NULL)
+        *p = IF(energy != zero, LOAD(s->rate + i) * 1e-9);
+    else
+        *p = energy / EITHER(time > zero, time, zero + 1);
+    memcpy(s->power + i, p, sizeof *p);
+}
+
+static inline __attribute__((always_inline)) void measure_lanes(struct balance_lanes *b,
+                                                                const struct spans *s, size_t i)
+{
+    const lanes zero = {0}, time = LOAD(s->ns + i), lack = time - LOAD(s->cpu_ns + i);
+    lanes p;
+    find_powers(s, i, &p);
     lanes spare = IF(lack >= NOTHING * time, lack), over = IF(lack < zero, IF(time > zero, -lack));
     b->spare_ns += spare;
     b->spare += spare * p;
@@ -323,45 +238,48 @@ measure_lanes(struct balance_lanes *b, const double *ns, const double *cpu_ns, c
     b->most = EITHER(p > b->most, p, b->most);
 }
 
-/* Also computes what the excess would cost. */
-VECTORS
-static struct balance measure(const double *ns, const double *cpu_ns, size_t count,
-                              const double *power)
+/* The same with prices, if what CPU time in excess of the time costs is not balanced: it makes the CPU time of its own
+ * window cheaper. */
+static inline __attribute__((always_inline)) void price_lanes(struct balance_lanes *b,
+                                                              const struct spans *s, size_t i)
 {
-    struct balance_lanes low = {0}, high = {0};
-    for (size_t i = 0; i < count; i += LANES) {
-        measure_lanes(&low, ns + i, cpu_ns + i, power + i);
-        measure_lanes(&high, ns + i + HALF, cpu_ns + i + HALF, power + i + HALF);
-    }
-    return add_balances(&low, &high);
-}
-
-static inline __attribute__((always_inline)) void
-price_lanes(struct balance_lanes *b, const double *ns, const double *cpu_ns, const double *energy,
-            const double *power, double *price)
-{
-    const lanes zero = {0}, time = LOAD(ns), cpu = LOAD(cpu_ns), p = LOAD(power), lack = time - cpu;
+    const lanes zero = {0}, time = LOAD(s->ns + i), cpu = LOAD(s->cpu_ns + i), lack = time - cpu;
+    lanes p;
+    find_powers(s, i, &p);
     lanes spare = IF(lack >= NOTHING * time, lack), over = IF(lack < zero, BITS(time > zero));
-    lanes own = EITHER(over, LOAD(energy) / EITHER(over, cpu, zero + 1), p);
-    memcpy(price, &own, sizeof own);
+    lanes own = EITHER(over, LOAD(s->energy + i) / EITHER(over, cpu, zero + 1), p);
+    memcpy(s->price + i, &own, sizeof own);
     b->spare_ns += spare;
     b->spare += spare * p;
     b->most = EITHER(p > b->most, p, b->most);
 }
 
-/* The same with prices, if what CPU time in excess of the time costs is not balanced: it makes the CPU time of its own
- * window cheaper. Everything in one pass, because the division takes as long as all the rest. */
-VECTORS
-static struct balance price_apart(const double *ns, const double *cpu_ns, const double *energy,
-                                  const double *power, size_t count, double *price)
+static inline __attribute__((always_inline)) struct balance measure_all(const struct spans *spans,
+                                                                        size_t count, bool prices)
 {
     struct balance_lanes low = {0}, high = {0};
-    for (size_t i = 0; i < count; i += LANES) {
-        price_lanes(&low, ns + i, cpu_ns + i, energy + i, power + i, price + i);
-        price_lanes(&high, ns + i + HALF, cpu_ns + i + HALF, energy + i + HALF, power + i + HALF,
-                    price + i + HALF);
+    const struct spans s = *spans;
+    for (size_t i = 0; i < count && !prices; i += LANES) {
+        measure_lanes(&low, &s, i);
+        measure_lanes(&high, &s, i + HALF);
+    }
+    for (size_t i = 0; i < count && prices; i += LANES) {
+        price_lanes(&low, &s, i);
+        price_lanes(&high, &s, i + HALF);
     }
     return add_balances(&low, &high);
+}
+
+/* Finds the powers of COUNT windows or intervals, their balance and, if they are balanced APART, their prices. Everything
+ * in one pass, because memory takes longer than arithmetic. */
+VECTORS
+static struct balance measure(const struct spans *s, size_t count, bool apart)
+{
+    struct spans windows = *s;
+    windows.rate = NULL;
+    if (s->rate == NULL)
+        return apart ? measure_all(&windows, count, true) : measure_all(&windows, count, false);
+    return apart ? measure_all(s, count, true) : measure_all(s, count, false);
 }
 
 /* The unused CPU time of a window, and its CPU time in excess of its time. */
@@ -651,16 +569,11 @@ void stretch_settle(struct stretch *s)
     bool windows = s->updates > 0;
     double *energy = windows ? s->windows.energy : s->energy;
     double *ns = windows ? s->windows.ns : s->ns, *cpu_ns = windows ? s->windows.cpu_ns : s->cpu_ns;
-    if (windows)
-        power_of_windows(energy, ns, count, s->power);
-    else
-        power_of_intervals(energy, s->rate, count, s->power);
+    const struct spans spans = {ns, cpu_ns, energy, windows ? NULL : s->rate, s->power, s->price};
     pad(ns, count);
     pad(cpu_ns, count);
-    pad(s->power, count);
     pad(energy, count);
-    struct balance b = s->in_turn ? measure(ns, cpu_ns, count, s->power)
-                                  : price_apart(ns, cpu_ns, energy, s->power, count, s->price);
+    struct balance b = measure(&spans, count, !s->in_turn);
     bool dilutes = !s->in_turn || b.over_ns > 0;
     s->most = windows ? s->most : b.most;
     double chance = b.spare > 0 ? b.over_ns / b.spare_ns : 0;

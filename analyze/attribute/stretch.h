@@ -47,6 +47,16 @@ struct stretch_windows {
     uint16_t first[STRETCH_WINDOWS], end[STRETCH_WINDOWS]; /* its intervals that are not cut */
 };
 
+/* What the powers of intervals have in common. */
+struct stretch_rates {
+    uint64_t same; /* intervals with the power of the previous interval */
+    bool zero;     /* some have no power */
+    bool positive; /* all take time */
+    double most;   /* highest power [W] */
+    uint8_t steady[STRETCH +
+                   STRETCH_ROOM]; /* has it the power of the previous interval? 0 after the last */
+};
+
 struct stretch {
     size_t count;
     double others; /* CPUs that other programs want in each window, see above; 0: none */
@@ -58,6 +68,10 @@ struct stretch {
     double rate[STRETCH + STRETCH_ROOM];   /* power [W]; NaN: none */
     double energy[STRETCH + STRETCH_ROOM]; /* [J] */
     double cpu_ns[STRETCH + STRETCH_ROOM]; /* CPU time used in it */
+    struct stretch_rates rates;            /* after stretch_look or stretch_fill */
+    uint64_t high, low; /* the sum of the energy in packed words, after stretch_fill */
+    double even_ns;     /* NS has EVEN_COUNT intervals of EVEN_NS */
+    size_t even_count;
     /* results */
     const double *each;    /* [count]: price of CPU time at the beginning of each interval [J/ns] */
     size_t odds;           /* intervals of which EACH is not the price of both halves */
@@ -101,7 +115,22 @@ static inline size_t stretch_block_end(const double *ns, size_t first, size_t co
 /* Before the first use; all of it must be 0. */
 void stretch_init(struct stretch *stretch);
 
-/* Sets the results. */
+/* Samples of a profile. */
+struct stretch_source {
+    const uint64_t *interval_ns; /* NULL: all take EVEN_SECONDS */
+    double even_seconds;
+    const double *value; /* SCALE * VALUE is the power [W]; NULL: there is none */
+    double scale;
+};
+
+/* Sets the COUNT intervals, their powers and energies, and looks at them. Returns whether the energies fit in packed
+ * sums. */
+bool stretch_fill(struct stretch *stretch, const struct stretch_source *from);
+
+/* Sets RATES. For intervals that have been set in another way. */
+void stretch_look(struct stretch *stretch);
+
+/* Sets the results, if the intervals have been looked at. */
 void stretch_settle(struct stretch *stretch);
 
 /* The same without energies of other programs, idle energy and prices. */

@@ -216,80 +216,17 @@ static void convert_cpu(const uint64_t *cpu_ns, size_t n, size_t count, double *
         convert_samples(cpu_ns, n, count, to, sum);
 }
 
-static inline double passed(const uint64_t *interval_ns, size_t i, double even_seconds)
-{
-    return interval_ns != NULL ? (double)interval_ns[i] / 1e9 : even_seconds;
-}
-
-/* Where the intervals, powers and energies of samples go. */
-struct energies {
-    double *restrict ns, *restrict rate, *restrict energy;
-};
-
-/* Returns 0 if these of sample I fit in packed sums, otherwise -1. */
-static inline __attribute__((always_inline)) int64_t put_energy(const struct energies *to, size_t i,
-                                                                double seconds, double rate)
-{
-    double energy = rate * seconds;
-    to->ns[i] = seconds * 1e9;
-    to->rate[i] = rate;
-    to->energy[i] = energy;
-    return (is_summable(rate) ? 0 : -1) | (fabs(energy) < PACKED_MAX_STRETCH_J / STRETCH ? 0 : -1);
-}
-
-/* Intervals, powers and energies of COUNT samples. Returns whether they fit in packed sums. */
-static bool fill_energies(const uint64_t *restrict interval_ns, const double *restrict value,
-                          double scale, size_t count, const struct energies *to)
-{
-    int64_t other = 0;
-    for (size_t i = 0; i < count; i++)
-        other |= put_energy(to, i, (double)interval_ns[i] / 1e9, value[i] * scale);
-    return other == 0;
-}
-
-/* The same of equal intervals, in vectors. */
-VECTORS
-static bool fill_even(double seconds, const double *restrict value, double scale, size_t count,
-                      const struct energies *energies)
-{
-    const struct energies to = *energies;
-    int64_t other = 0;
-    for (size_t i = 0; i < count; i++)
-        other |= put_energy(&to, i, seconds, value[i] * scale);
-    return other == 0;
-}
-
-/* The same of any intervals below 2^52 ns. Returns also false if there are longer ones. */
-VECTORS
-static bool fill_short(const uint64_t *restrict interval_ns, const double *restrict value,
-                       double scale, size_t count, const struct energies *energies)
-{
-    const struct energies to = *energies;
-    uint64_t any = 0;
-    int64_t other = 0;
-    for (size_t i = 0; i < count; i++) {
-        any |= interval_ns[i];
-        other |= put_energy(&to, i, small_to_double(interval_ns[i]) / 1e9, value[i] * scale);
-    }
-    return other == 0 && any < UINT64_C(1) << 52;
-}
-
+/* The intervals, powers and energies of the next COUNT samples. Returns whether they fit in packed sums. */
 static bool fill(const struct weigher *w, size_t count, struct stretch *s)
 {
-    const uint64_t *interval_ns = w->meta->times ? w->in.interval_ns + w->next : NULL;
-    const struct energies to = {s->ns, s->rate, s->energy};
-    const double *value = w->in.value + w->next, scale = w->quantity->scale;
-    if (w->quantity->name != NULL && interval_ns == NULL)
-        return fill_even(w->even_seconds, value, scale, count, &to);
-    if (w->quantity->name != NULL)
-        return fill_short(interval_ns, value, scale, count, &to) ||
-               fill_energies(interval_ns, value, scale, count, &to);
-    for (size_t i = 0; i < count; i++) {
-        s->ns[i] = passed(interval_ns, i, w->even_seconds) * 1e9;
-        s->rate[i] = NAN;
-        s->energy[i] = 0;
-    }
-    return true;
+    const struct stretch_source from = {
+        .interval_ns = w->meta->times ? w->in.interval_ns + w->next : NULL,
+        .even_seconds = w->even_seconds,
+        .value = w->quantity->name != NULL ? w->in.value + w->next : NULL,
+        .scale = w->quantity->scale,
+    };
+    s->count = count;
+    return stretch_fill(s, &from);
 }
 
 /* How many thread samples the next COUNT samples have; SIZE_MAX: one has more than fit in a chunk. */
@@ -365,24 +302,11 @@ static size_t take_stretch(struct weigher *w)
         return SIZE_MAX;
     if (!fill(w, count, s))
         return SIZE_MAX;
-    s->count = count;
     if (w->number == 0 && !(share_work_first_most(w->share) > 0))
         return SIZE_MAX;
     w->share->packed.varied = !are_same(w, count);
     use_times(w, thread_samples);
     return thread_samples;
-}
-
-/* The sum of these numbers and a far smaller one has 1 as its last bit in units of 2^-36 and 2^-80. */
-#define ROUND_HIGH 0x1.8p16
-#define ROUND_LOW  0x1.8p-28
-
-/* exact_of_double of less than PACKED_MAX_J, in two words. */
-static inline void split(double value, uint64_t *high, uint64_t *low)
-{
-    double rounded = value + ROUND_HIGH, rest = value - (rounded - ROUND_HIGH) + ROUND_LOW;
-    *high = bits_of_double(rounded) - bits_of_double(ROUND_HIGH);
-    *low = bits_of_double(rest) - bits_of_double(ROUND_LOW);
 }
 
 struct words {
@@ -396,7 +320,7 @@ static struct words sum_words(const double *values, size_t count)
     struct words sum = {0};
     for (size_t i = 0; i < count; i++) {
         uint64_t high, low;
-        split(values[i], &high, &low);
+        packed_split(values[i], &high, &low);
         sum.high += high;
         sum.low += low;
         sum.any |= high | low;
@@ -409,7 +333,7 @@ static void pack(struct share_work *work, size_t count)
 {
     struct packed_stretch *p = &work->packed;
     const struct stretch *s = &work->stretch;
-    struct words all = sum_words(s->energy, s->count), idle = {0}, others = {0};
+    struct words idle = {0}, others = {0};
     if (s->any_idle)
         idle = sum_words(s->idle, s->count);
     if (s->others > 0)
@@ -418,13 +342,13 @@ static void pack(struct share_work *work, size_t count)
                                  .last = share_work_find_last(work, count),
                                  .left = s->count,
                                  .thread_samples = count,
-                                 .rest_high = all.high - idle.high - others.high,
-                                 .rest_low = all.low - idle.low - others.low,
+                                 .rest_high = s->high - idle.high - others.high,
+                                 .rest_low = s->low - idle.low - others.low,
                                  .others = others.any,
                                  .others_high = others.high,
                                  .others_low = others.low,
-                                 .all_high = all.high,
-                                 .all_low = all.low,
+                                 .all_high = s->high,
+                                 .all_low = s->low,
                                  .idle = idle.any,
                                  .idle_high = idle.high,
                                  .idle_low = idle.low};
@@ -487,7 +411,7 @@ static inline struct whole take_sample(struct packed_totals *t, double energy, u
 {
     struct whole w;
     uint64_t idle = -(uint64_t)(total == 0), some = ~idle;
-    split(energy, &w.high, &w.low);
+    packed_split(energy, &w.high, &w.low);
     t->cpu_ns += total;
     t->high += w.high;
     t->low += w.low;
@@ -523,7 +447,7 @@ share(const uint64_t *cpu_ns, size_t n, size_t count, const double *energy, cons
         struct whole left = take_sample(&t, energy[i], total);
         for (size_t j = 0; j < n; j++) {
             uint64_t high, low;
-            split(left.per_ns * small_to_double(ns[j]), &high, &low);
+            packed_split(left.per_ns * small_to_double(ns[j]), &high, &low);
             before += ns[j];
             uint64_t rest = -(uint64_t)(before == total); /* the last busy one, or after it */
             high = (high & ~rest) | (left.high & rest);
@@ -565,7 +489,7 @@ static struct packed_totals share_in_many(const uint64_t *ns, size_t n, size_t c
         struct whole whole = take_sample(&t, energy[i], total);
         for (size_t j = 0; j < n; j++) {
             uint64_t own_high, own_low;
-            split(whole.per_ns * small_to_double(ns[j]), &own_high, &own_low);
+            packed_split(whole.per_ns * small_to_double(ns[j]), &own_high, &own_low);
             high += own_high;
             low += own_low;
             put_part(part + PACKED_WORDS * j, seen[j], ns[j], own_high, own_low);
@@ -640,7 +564,7 @@ static struct packed_totals add_settled(const struct packed_chunk *c, const uint
     for (; k < c->thread_samples; k++) {
         packed_sums part = {seen[k], c->cpu_ns[k], 0, 0};
         uint64_t own_high, own_low;
-        split(c->of[k], &own_high, &own_low);
+        packed_split(c->of[k], &own_high, &own_low);
         part[PACKED_HIGH] = own_high;
         part[PACKED_LOW] = own_low;
         *sums_of(&rows, k) += part;

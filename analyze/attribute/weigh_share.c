@@ -69,6 +69,8 @@ static void spread_by_share(const struct weigher *w, struct weighed *v)
         s->rate[i] = v->rate[i];
         s->energy[i] = v->energy[i];
     }
+    stretch_look(s);
+    s->even_count = 0;
     take_cpu_times(w, v, work->cpu_ns);
     s->in_turn = w->meta->cpus == 1 || share_work_in_turn(work, v->thread, v->thread_samples);
     share_work_find_uses(work, v->threads, v->thread);
@@ -86,6 +88,7 @@ void weigher_find_others(struct weigher *w, const struct pbin_samples *next)
     struct stretch *s = &w->share->stretch;
     s->count = next->count;
     s->sighted = true;
+    s->even_count = 0;
     for (size_t i = 0, k = 0; i < next->count; i++) {
         s->ns[i] = exact_approximate(weigher_elapsed(w, next->interval_ns[i]), TIME_SHIFT);
         s->cpu_ns[i] = 0;

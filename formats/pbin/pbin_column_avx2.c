@@ -78,7 +78,8 @@ bool column_avx2_supported(void)
 size_t column_avx2_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
                           size_t groups, uint64_t *most)
 {
-    (void)packed, (void)width, (void)base, (void)values, (void)groups, (void)most; /* never called */
+    (void)packed, (void)width, (void)base, (void)values, (void)groups,
+        (void)most; /* never called */
     return 0;
 }
 #endif

@@ -1,0 +1,42 @@
+/* Vectors for the arrays of a stretch: sums in their order are the same on every machine. Internal to
+ * analyze/attribute/stretch*.c.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_STRETCH_LANES_H
+#define ANALYZE_ATTRIBUTE_STRETCH_LANES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/attribute/stretch.h"
+
+/* Rounding: powers that differ by less are the same, shares that lack less are whole. */
+#define SAME_POWER STRETCH_SAME_POWER
+#define NOTHING    1e-12
+
+/* Two vectors, because compilers keep those that no register holds in memory. */
+enum { LANES = 8, HALF = LANES / 2 };
+typedef double lanes __attribute__((vector_size(HALF * 8)));
+typedef double loose __attribute__((vector_size(HALF * 8), aligned(8), may_alias));
+typedef int64_t lane_bits __attribute__((vector_size(HALF * 8)));
+typedef double pair __attribute__((vector_size(HALF / 2 * 8), aligned(8), may_alias));
+#define LOAD(values) (*(const loose *)(values))
+/* VALUE, or else OTHER or 0, in each lane. */
+#define BITS(value)     ((lane_bits)(value))
+#define IF(lane, value) ((lanes)(BITS(lane) & BITS(value)))
+#define EITHER(lane, value, other)                                                                 \
+    ((lanes)((BITS(lane) & BITS(value)) | (~BITS(lane) & BITS(other))))
+
+/* COUNT values, and zeros up to a multiple of LANES. */
+static inline void pad(double *values, size_t count)
+{
+    while (count % LANES != 0)
+        values[count++] = 0;
+}
+
+static inline __attribute__((always_inline)) double add_lanes(const lanes *low, const lanes *high)
+{
+    const lanes v = *low + *high;
+    return (v[0] + v[2]) + (v[1] + v[3]);
+}
+
+#endif
