@@ -535,6 +535,7 @@ static void set_idle(const double *restrict ns, const double *restrict cpu_ns,
 
 void stretch_init(struct stretch *s)
 {
+    s->cpu_ns = s->cpu_sums;
     for (size_t i = 0; i < STRETCH; i++)
         s->cut[i] = 1;
 }

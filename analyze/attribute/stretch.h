@@ -67,10 +67,12 @@ struct stretch {
     double ns[STRETCH + STRETCH_ROOM];     /* [ns] */
     double rate[STRETCH + STRETCH_ROOM];   /* power [W]; NaN: none */
     double energy[STRETCH + STRETCH_ROOM]; /* [J] */
-    double cpu_ns[STRETCH + STRETCH_ROOM]; /* CPU time used in it */
-    struct stretch_rates rates;            /* after stretch_look or stretch_fill */
-    uint64_t high, low; /* the sum of the energy in packed words, after stretch_fill */
-    double even_ns;     /* NS has EVEN_COUNT intervals of EVEN_NS */
+    /* CPU time used in it. CPU_SUMS; or thread samples, with room for as many more, if each sample has one. */
+    double *cpu_ns;
+    double cpu_sums[STRETCH + STRETCH_ROOM];
+    struct stretch_rates rates; /* after stretch_look or stretch_fill */
+    uint64_t high, low;         /* the sum of the energy in packed words, after stretch_fill */
+    double even_ns;             /* NS has EVEN_COUNT intervals of EVEN_NS */
     size_t even_count;
     /* results */
     const double *each;    /* [count]: price of CPU time at the beginning of each interval [J/ns] */

@@ -34,11 +34,12 @@ void share_work_delete(struct share_work *work)
 
 void share_work_reserve(struct share_work *work, size_t count)
 {
+    work->stretch.cpu_ns = work->stretch.cpu_sums;
     if (count <= work->capacity && work->capacity > 0)
         return;
     free_columns(work);
-    work->cpu_ns = mem_zalloc(4 * count + 1, sizeof *work->cpu_ns);
-    work->of = work->cpu_ns + count;
+    work->cpu_ns = mem_zalloc(4 * count + STRETCH_ROOM + 1, sizeof *work->cpu_ns);
+    work->of = work->cpu_ns + count + STRETCH_ROOM;
     work->room.take = work->of + count;
     work->room.class = mem_zalloc(count, sizeof *work->room.class);
     work->uses = mem_zalloc(count, sizeof *work->uses);

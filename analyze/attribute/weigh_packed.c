@@ -190,6 +190,7 @@ static void small_to_doubles(const uint64_t *values, size_t count, double *to)
         to[k] = small_to_double(values[k]);
 }
 
+/* CPU times of COUNT samples with N threads each, and their sum in each. */
 static inline __attribute__((always_inline)) void convert_samples(const uint64_t *restrict cpu_ns,
                                                                   size_t n, size_t count,
                                                                   double *restrict to,
@@ -204,13 +205,10 @@ static inline __attribute__((always_inline)) void convert_samples(const uint64_t
     }
 }
 
-/* CPU times of COUNT samples with N threads each, and their sum in each. */
 VECTORS
 static void convert_cpu(const uint64_t *cpu_ns, size_t n, size_t count, double *to, double *sum)
 {
-    if (n == 1)
-        convert_samples(cpu_ns, 1, count, to, sum);
-    else if (n == 2)
+    if (n == 2)
         convert_samples(cpu_ns, 2, count, to, sum);
     else
         convert_samples(cpu_ns, n, count, to, sum);
@@ -281,7 +279,12 @@ static void use_times(const struct weigher *w, size_t thread_samples)
         share_work_find_uses(work, in->threads + w->next, thread);
     } else {
         s->in_turn = w->meta->cpus == 1 || n == 1 || !run_at_once(cpu_ns, n, s->count);
-        convert_cpu(cpu_ns, n, s->count, work->cpu_ns, s->cpu_ns);
+        if (n == 1) { /* the sum needs no memory of its own */
+            small_to_doubles(cpu_ns, s->count, work->cpu_ns);
+            s->cpu_ns = work->cpu_ns;
+        } else {
+            convert_cpu(cpu_ns, n, s->count, work->cpu_ns, s->cpu_ns);
+        }
         if (w->number == 0)
             s->cpu_ns[0] = limit_first(work, n);
     }

@@ -89,6 +89,7 @@ void weigher_find_others(struct weigher *w, const struct pbin_samples *next)
     s->count = next->count;
     s->sighted = true;
     s->even_count = 0;
+    s->cpu_ns = s->cpu_sums;
     for (size_t i = 0, k = 0; i < next->count; i++) {
         s->ns[i] = exact_approximate(weigher_elapsed(w, next->interval_ns[i]), TIME_SHIFT);
         s->cpu_ns[i] = 0;
