@@ -864,10 +864,10 @@ static double level_classes(struct price_class *classes, double *surplus)
     return left;
 }
 
-/* Removes the excess of thread samples, and fills the fraction TAKE of the room of their CLASS. */
+/* Removes the excess of thread samples, and fills the fraction TAKE of the room of their CLASS. TO may be OF. */
 VECTORS
-static void move(double most, size_t count, const double *restrict cpu_ns,
-                 const double *restrict take, const int32_t *restrict class, double *restrict of)
+static void move(double most, size_t count, const double *cpu_ns, const double *take,
+                 const int32_t *class, const double *of, double *to)
 {
     const lanes zero = {0};
     size_t k = 0;
@@ -876,11 +876,11 @@ static void move(double most, size_t count, const double *restrict cpu_ns,
         lanes own = {take[c[0]], take[c[1]], take[c[2]], take[c[3]]};
         lanes energy = LOAD(of + k), room = most * LOAD(cpu_ns + k) - energy;
         energy += EITHER(room > zero, own * room, room);
-        memcpy(of + k, &energy, sizeof energy);
+        memcpy(to + k, &energy, sizeof energy);
     }
     for (; k < count; k++) {
         double room = most * cpu_ns[k] - of[k];
-        of[k] += room > 0 ? take[class[k]] * room : room;
+        to[k] = of[k] + (room > 0 ? take[class[k]] * room : room);
     }
 }
 
@@ -912,42 +912,38 @@ static inline double excess(double most, const double *cpu_ns, const double *of,
     return moved > 0 && cpu_ns[before] > 0 ? moved : 0;
 }
 
-/* The same threads in all samples, N of them. Thread samples without a sample before get 0, and so do N after the last. */
+/* The same threads in all samples, N of them. */
 VECTORS
-static void find_excess(double most, size_t n, size_t count, const double *restrict cpu_ns,
-                        const double *restrict of, double *restrict moved)
+static void level_same(double most, size_t n, size_t count, const double *restrict cpu_ns,
+                       const double *restrict of, double *restrict to)
 {
     for (size_t k = 0; k < n; k++)
-        moved[k] = moved[count + k] = 0;
-    for (size_t k = n; k < count; k++)
-        moved[k] = excess(most, cpu_ns, of, k, k - n);
-}
-
-VECTORS
-static void move_back(size_t n, size_t count, const double *restrict moved, double *restrict of)
-{
-    for (size_t k = 0; k < count; k++)
-        of[k] = of[k] - moved[k] + moved[k + n];
+        to[k] = of[k] + excess(most, cpu_ns, of, k + n, k);
+    for (size_t k = n; k < count - n; k++)
+        to[k] = of[k] - excess(most, cpu_ns, of, k, k - n) + excess(most, cpu_ns, of, k + n, k);
+    for (size_t k = count - n; k < count; k++)
+        to[k] = of[k] - excess(most, cpu_ns, of, k, k - n);
 }
 
 /* A sample after a short interval and before a long one stands for more time than that of its interval. The sample of the thread
  * before it stands for less: it gets the excess, as far as it has room. What has an excess has no room, so that a thread
- * sample never both gives and takes: all of them can be computed at once. N: as for level. */
-static void level_pairs(double most, size_t n, size_t count, const double *cpu_ns,
-                        const struct stretch_use *uses, double *moved, double *of)
+ * sample never both gives and takes: all of them can be computed at once. N: as for level. Returns where the new energies
+ * are. */
+static double *level_pairs(double most, size_t n, size_t count, const double *cpu_ns,
+                           const struct stretch_use *uses, double *other, double *of)
 {
     if (uses == NULL) {
-        find_excess(most, n, count, cpu_ns, of, moved);
-        move_back(n, count, moved, of);
-        return;
+        level_same(most, n, count, cpu_ns, of, other);
+        return other;
     }
     for (size_t k = 0; k < count; k++)
-        moved[k] = uses[k].before != SIZE_MAX ? excess(most, cpu_ns, of, k, uses[k].before) : 0;
+        other[k] = uses[k].before != SIZE_MAX ? excess(most, cpu_ns, of, k, uses[k].before) : 0;
     for (size_t k = 0; k < count; k++) {
-        of[k] -= moved[k];
-        if (moved[k] > 0)
-            of[uses[k].before] += moved[k];
+        of[k] -= other[k];
+        if (other[k] > 0)
+            of[uses[k].before] += other[k];
     }
+    return of;
 }
 
 /* Moves energy above the highest power to thread samples with room below that power, of the same class if possible or of one
@@ -966,14 +962,14 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
     const int32_t *class = n == 1 ? own : room->class;
     if (n != 1)
         repeat_classes(own, s->count, n, threads, room->class);
-    level_pairs(s->most, n, count, cpu_ns, uses, room->take, of);
-    level_ends(s->most, count, threads[0], threads[s->count - 1], cpu_ns, of);
-    count_room(s->most, count, cpu_ns, of, class, classes);
+    double *paired = level_pairs(s->most, n, count, cpu_ns, uses, room->take, of);
+    level_ends(s->most, count, threads[0], threads[s->count - 1], cpu_ns, paired);
+    count_room(s->most, count, cpu_ns, paired, class, classes);
     double surplus, left = level_classes(classes, &surplus), rest = s->rest + surplus,
                     part = rest < left ? rest / left : left > 0;
     for (size_t c = 0; c < CLASSES; c++)
         take[c] = classes[c].take + part * (1 - classes[c].take);
-    move(s->most, count, cpu_ns, take, class, of);
+    move(s->most, count, cpu_ns, take, class, paired, of);
     double all = 0;
     for (size_t i = 0; i < s->count && rest > left; i++)
         all += s->energy[i];

@@ -153,7 +153,7 @@ struct stretch_use {
 
 /* Work space of stretch_divide, one element per thread sample. */
 struct stretch_room {
-    double *take; /* and as many more as the first sample has */
+    double *take; /* energies before they are levelled */
     int32_t *class;
 };
 

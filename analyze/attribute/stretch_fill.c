@@ -12,7 +12,7 @@
 
 /* What is seen of every fourth interval. */
 struct view {
-    lanes last, most;                        /* powers: of the intervals before, and the highest [W] */
+    lanes last, most; /* powers: of the intervals before, and the highest [W] */
     lane_bits same, zero, timeless, misfits; /* how many are the same; and whether any are others */
     lane_bits high, low;                     /* sums of energies, rounded to packed words */
 };
@@ -120,9 +120,8 @@ static bool fill_even(struct stretch *s, double each, const double *value, doubl
 }
 
 /* Four intervals below 2^52 ns. */
-static inline __attribute__((always_inline)) void put_times(struct stretch *s, size_t i,
-                                                            const uint64_t *interval_ns,
-                                                            lane_bits *any, lanes *seconds)
+static inline __attribute__((always_inline)) void
+put_times(struct stretch *s, size_t i, const uint64_t *interval_ns, lane_bits *any, lanes *seconds)
 {
     const lanes exponent = 0x1p52 - (lanes){0};
     lane_bits own;

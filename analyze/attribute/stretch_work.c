@@ -38,7 +38,7 @@ void share_work_reserve(struct share_work *work, size_t count)
     if (count <= work->capacity && work->capacity > 0)
         return;
     free_columns(work);
-    work->cpu_ns = mem_zalloc(4 * count + STRETCH_ROOM + 1, sizeof *work->cpu_ns);
+    work->cpu_ns = mem_zalloc(3 * count + STRETCH_ROOM + 1, sizeof *work->cpu_ns);
     work->of = work->cpu_ns + count + STRETCH_ROOM;
     work->room.take = work->of + count;
     work->room.class = mem_zalloc(count, sizeof *work->room.class);
