@@ -34,6 +34,21 @@ static inline void packed_split(double value, uint64_t *high, uint64_t *low)
     *low = bits_of_double(rest) - bits_of_double(ROUND_LOW);
 }
 
+/* A sum of energies; ANY: the bits of all of them. */
+struct packed_words {
+    uint64_t high, low, any;
+};
+
+/* Adds COUNT times VALUE. */
+static inline void packed_add(struct packed_words *sum, double value, size_t count)
+{
+    uint64_t high, low;
+    packed_split(value, &high, &low);
+    sum->high += count * high;
+    sum->low += count * low;
+    sum->any |= high | low;
+}
+
 /* Energy [2^-80 J] in the words HIGH and LOW. */
 static inline exact packed_energy(uint64_t high, uint64_t low)
 {

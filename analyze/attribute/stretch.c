@@ -493,6 +493,33 @@ static void spread_power(const struct stretch *s, const double *restrict power,
     spread_cuts(s, power, energy);
 }
 
+/* The sum of the idle energy of intervals FIRST to END, in which idle power is POWER. */
+static inline __attribute__((always_inline)) void
+add_idle(struct stretch *s, size_t first, size_t end, double power, struct packed_words *sum)
+{
+    if (s->even_count >= s->count) {
+        packed_add(sum, s->ns[first] * power, end - first);
+        return;
+    }
+    for (size_t i = first; i < end; i++)
+        packed_add(sum, s->ns[i] * power, 1);
+}
+
+/* Sums up idle energy, of which windows have IDLE_POWER [J/ns]. */
+static void sum_idle(struct stretch *s, const double *idle_power)
+{
+    const struct stretch_windows *w = &s->windows;
+    struct packed_words sum = {0};
+    for (size_t n = 0; n < w->count; n++)
+        if (w->first[n] < w->end[n] && idle_power[n] != 0)
+            add_idle(s, w->first[n], w->end[n], idle_power[n], &sum);
+    s->idle[s->count - 1] = s->ns[s->count - 1] * idle_power[w->count - 1];
+    spread_cuts(s, idle_power, s->idle);
+    for (size_t c = 0; c < s->cuts; c++)
+        packed_add(&sum, s->idle[s->cut_at[c]], 1);
+    s->idle_sum = sum;
+}
+
 static void price_intervals(struct stretch *s, double idle)
 {
     double idle_power[STRETCH_WINDOWS], other[STRETCH_WINDOWS];
@@ -502,12 +529,14 @@ static void price_intervals(struct stretch *s, double idle)
         share_with_others(s, w->ns, w->cpu_ns, w->energy, w->count, idle_power, other);
         spread_power(s, other, s->other);
     }
-    if (s->any_idle)
+    if (s->any_idle && !s->sums)
         spread_both(s, idle_power);
     else
         spread_prices(s);
     price_cuts(s);
-    if (s->any_idle)
+    if (s->any_idle && s->sums)
+        sum_idle(s, idle_power);
+    else if (s->any_idle)
         spread_cuts(s, idle_power, s->idle);
     find_odd(s);
     s->each = s->prices;
@@ -523,6 +552,8 @@ static void share_intervals(struct stretch *s, double idle)
         s->other[i] *= s->ns[i];
         s->idle[i] = idle_power[i] * s->ns[i];
     }
+    if (s->sums)
+        s->idle_sum = stretch_sum(s->idle, s->count);
 }
 
 VECTORS
@@ -531,6 +562,43 @@ static void set_idle(const double *restrict ns, const double *restrict cpu_ns,
 {
     for (size_t i = 0; i < count; i++)
         idle[i] = power[i] * spare_of(ns[i], cpu_ns[i]) * part;
+}
+
+/* Sums them up. */
+VECTORS
+static struct packed_words sum_idle_of(const double *ns, const double *cpu_ns, const double *power,
+                                       size_t count, double part)
+{
+    struct packed_words sum = {0};
+    for (size_t i = 0; i < count; i++)
+        packed_add(&sum, power[i] * spare_of(ns[i], cpu_ns[i]) * part, 1);
+    return sum;
+}
+
+/* The idle energy of intervals, of whose spare CPU time PART is unused. */
+static void find_idle(struct stretch *s, double part)
+{
+    size_t last = s->count - 1;
+    if (!s->sums) {
+        set_idle(s->ns, s->cpu_ns, s->power, s->count, part, s->idle);
+        return;
+    }
+    s->idle_sum = sum_idle_of(s->ns, s->cpu_ns, s->power, s->count, part);
+    s->idle[last] = s->power[last] * spare_of(s->ns[last], s->cpu_ns[last]) * part;
+}
+
+/* Adds idle energy to the last interval. */
+static void add_to_last(struct stretch *s, double energy)
+{
+    double *last = &s->idle[s->count - 1];
+    if (!s->any_idle) {
+        memset(s->idle, 0, s->count * sizeof s->idle[0]);
+        s->idle_sum = (struct packed_words){0};
+    }
+    s->any_idle = true;
+    packed_add(&s->idle_sum, *last, SIZE_MAX); /* once less */
+    *last += energy;
+    packed_add(&s->idle_sum, *last, 1);
 }
 
 void stretch_init(struct stretch *s)
@@ -591,7 +659,7 @@ void stretch_settle(struct stretch *s)
     else if (shares(s))
         share_intervals(s, 1 - chance);
     else if (s->any_idle)
-        set_idle(s->ns, s->cpu_ns, s->power, count, 1 - chance, s->idle);
+        find_idle(s, 1 - chance);
 }
 
 /* ---- thread samples ---- */
@@ -975,10 +1043,7 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
         all += s->energy[i];
     if (!(rest - left > NOTHING * all)) /* no more than rounding */
         return;
-    if (!s->any_idle)
-        memset(s->idle, 0, s->count * sizeof s->idle[0]);
-    s->any_idle = true;
-    s->idle[s->count - 1] += rest - left;
+    add_to_last(s, rest - left);
 }
 
 void stretch_divide(struct stretch *s, const uint64_t *threads, const double *cpu_ns,

@@ -33,6 +33,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/attribute/packed_sums.h"
+
 enum { STRETCH = 1024 /* samples */, STRETCH_WINDOWS = 2 * STRETCH };
 /* After the last sample: several are read or written at a time, and arrays of a multiple of a page, read together, would be
  * in the same few lines of the cache. */
@@ -63,6 +65,7 @@ struct stretch {
     double cpus;   /* of the machine; INFINITY: unknown */
     bool sighted;  /* CPU times are divided by sightings: true only on average */
     bool in_turn;  /* its threads never run at once: an excess of CPU time is chance */
+    bool sums;     /* only the sum of idle energies is needed */
     /* inputs, for the interval that ends with each sample */
     double ns[STRETCH + STRETCH_ROOM];     /* [ns] */
     double rate[STRETCH + STRETCH_ROOM];   /* power [W]; NaN: none */
@@ -78,8 +81,10 @@ struct stretch {
     const double *each;    /* [count]: price of CPU time at the beginning of each interval [J/ns] */
     size_t odds;           /* intervals of which EACH is not the price of both halves */
     uint16_t odd[STRETCH]; /* their numbers */
-    double idle[STRETCH + STRETCH_ROOM];  /* idle energy in it [J] */
-    bool any_idle;                        /* IDLE is set; otherwise all of it is 0 */
+    double idle[STRETCH +
+                STRETCH_ROOM]; /* idle energy in it [J]; with SUMS, only that in the last is set */
+    struct packed_words idle_sum;         /* with SUMS */
+    bool any_idle;                        /* these are set; otherwise all of it is 0 */
     double other[STRETCH + STRETCH_ROOM]; /* energy of other programs, if they used CPU time [J] */
     double rest;                          /* remainder, for the threads that can take it [J] */
     double most;                          /* highest power [J/ns] */
@@ -128,6 +133,9 @@ struct stretch_source {
 /* Sets the COUNT intervals, their powers and energies, and looks at them. Returns whether the energies fit in packed
  * sums. */
 bool stretch_fill(struct stretch *stretch, const struct stretch_source *from);
+
+/* The sum of VALUES that fit in packed sums. */
+struct packed_words stretch_sum(const double *values, size_t count);
 
 /* Sets RATES. For intervals that have been set in another way. */
 void stretch_look(struct stretch *stretch);

@@ -71,6 +71,15 @@ static inline __attribute__((always_inline)) bool keep(const struct view *v, str
 /* Of the four intervals from number I on, those of the stretch. A macro, because not all processors return such vectors. */
 #define VALID(s, i) ((lane_bits){0, 1, 2, 3} < (int64_t)((s)->count - (i)))
 
+VECTORS
+struct packed_words stretch_sum(const double *values, size_t count)
+{
+    struct packed_words sum = {0};
+    for (size_t i = 0; i < count; i++)
+        packed_add(&sum, values[i], 1);
+    return sum;
+}
+
 /* Looks at intervals that have been set. */
 VECTORS
 static bool look(struct stretch *s)

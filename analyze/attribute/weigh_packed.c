@@ -224,6 +224,7 @@ static bool fill(const struct weigher *w, size_t count, struct stretch *s)
         .scale = w->quantity->scale,
     };
     s->count = count;
+    s->sums = true;
     return stretch_fill(s, &from);
 }
 
@@ -312,35 +313,16 @@ static size_t take_stretch(struct weigher *w)
     return thread_samples;
 }
 
-struct words {
-    uint64_t high, low, any;
-};
-
-/* The sum of values in words. */
-VECTORS
-static struct words sum_words(const double *values, size_t count)
-{
-    struct words sum = {0};
-    for (size_t i = 0; i < count; i++) {
-        uint64_t high, low;
-        packed_split(values[i], &high, &low);
-        sum.high += high;
-        sum.low += low;
-        sum.any |= high | low;
-    }
-    return sum;
-}
-
 /* Prepares the stretch with COUNT thread samples for delivery. */
 static void pack(struct share_work *work, size_t count)
 {
     struct packed_stretch *p = &work->packed;
     const struct stretch *s = &work->stretch;
-    struct words idle = {0}, others = {0};
+    struct packed_words idle = {0}, others = {0};
     if (s->any_idle)
-        idle = sum_words(s->idle, s->count);
+        idle = s->idle_sum;
     if (s->others > 0)
-        others = sum_words(s->other, s->count);
+        others = stretch_sum(s->other, s->count);
     *p = (struct packed_stretch){.varied = p->varied,
                                  .last = share_work_find_last(work, count),
                                  .left = s->count,
