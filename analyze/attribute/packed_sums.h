@@ -15,6 +15,7 @@ enum {
 };
 #define PACKED_HIGH_SHIFT 36
 typedef uint64_t packed_sums __attribute__((vector_size(PACKED_WORDS * 8)));
+enum { PACKED_LANES = 4 }; /* sums of one row, if there are few rows; else one */
 
 /* Limits of what one thread sample adds, and the number of thread samples that fit. */
 #define PACKED_MAX_J         0x1p7  /* less energy than this; at a kilohertz that is 128 kW */

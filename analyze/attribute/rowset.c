@@ -30,7 +30,7 @@ void rowset_free(struct rowset *set)
 }
 
 /* Loading a sum just after it was stored is slow: if there are few rows, each has several lanes. */
-enum { LANES = 4, LANES_ROWS = 1 << 12 };
+enum { LANES_ROWS = 1 << 12 };
 
 /* Aligned, so that no row straddles cache lines. */
 static void reserve_packed(struct rowset *set)
@@ -39,7 +39,7 @@ static void reserve_packed(struct rowset *set)
         return;
     rowset_fold(set);
     free(set->packed);
-    set->lanes = set->row_capacity <= LANES_ROWS ? LANES : 1;
+    set->lanes = set->row_capacity <= LANES_ROWS ? PACKED_LANES : 1;
     set->packed_rows = set->row_capacity;
     set->packed = mem_aligned(64, set->packed_rows * set->lanes, sizeof *set->packed);
     memset(set->packed, 0, set->packed_rows * set->lanes * sizeof *set->packed);

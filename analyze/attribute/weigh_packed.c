@@ -505,61 +505,83 @@ typedef double four_at __attribute__((vector_size(32), aligned(8), may_alias));
 typedef uint64_t four_words __attribute__((vector_size(32)));
 typedef uint64_t four_words_at __attribute__((vector_size(32), aligned(8), may_alias));
 
+/* What is added, and where. LANES is a constant. */
+struct addition {
+    const uint32_t *row;
+    const uint64_t *seen, *cpu_ns;
+    const double *of;
+    packed_sums *sums;
+    size_t lanes;
+};
+
 /* Where thread sample number K is added. Successive samples of a thread and the threads of a sample go to different lanes, so
- * that additions to one row do not wait for each other. */
-static inline packed_sums *sums_of(const struct packed_rows *rows, size_t k)
+ * that additions to one row do not wait for each other: 0 1 3 0 2 3 1 2. */
+static inline __attribute__((always_inline)) packed_sums *sums_of(const struct addition *a,
+                                                                  size_t k, size_t lane)
 {
-    return &rows->sums[rows->lanes * rows->row[k] + ((k + k / 2) & (rows->lanes - 1))];
+    return &a->sums[a->lanes * a->row[k] + (lane & (a->lanes - 1))];
 }
 
-/* Adds four thread samples from number K on. Four vectors of the same word of each become four of all words of one. */
-static inline __attribute__((always_inline)) void
-add_four(const struct packed_rows *rows, size_t k, const four_words *seen, const four_words *cpu_ns,
-         const four_words *high, const four_words *low)
+/* Adds four thread samples from number K on, the first to LANE. Four vectors of the same word of each become four of all
+ * words of one. TOTAL: of all words but the first. */
+static inline __attribute__((always_inline)) void add_four(const struct addition *a, size_t k,
+                                                           size_t lane, four_words *total)
 {
-    const four_words even = __builtin_shufflevector(*seen, *cpu_ns, 0, 4, 2, 6),
-                     odd = __builtin_shufflevector(*seen, *cpu_ns, 1, 5, 3, 7),
-                     even_energy = __builtin_shufflevector(*high, *low, 0, 4, 2, 6),
-                     odd_energy = __builtin_shufflevector(*high, *low, 1, 5, 3, 7);
-    *sums_of(rows, k) += __builtin_shufflevector(even, even_energy, 0, 1, 4, 5);
-    *sums_of(rows, k + 1) += __builtin_shufflevector(odd, odd_energy, 0, 1, 4, 5);
-    *sums_of(rows, k + 2) += __builtin_shufflevector(even, even_energy, 2, 3, 6, 7);
-    *sums_of(rows, k + 3) += __builtin_shufflevector(odd, odd_energy, 2, 3, 6, 7);
+    const four all = *(const four_at *)(a->of + k), rounded = all + ROUND_HIGH,
+               rest = all - (rounded - ROUND_HIGH) + ROUND_LOW;
+    const four_words high = (four_words)rounded - bits_of_double(ROUND_HIGH),
+                     low = (four_words)rest - bits_of_double(ROUND_LOW),
+                     cpu_ns = *(const four_words_at *)(a->cpu_ns + k),
+                     seen = *(const four_words_at *)(a->seen + k);
+    const four_words even = __builtin_shufflevector(seen, cpu_ns, 0, 4, 2, 6),
+                     odd = __builtin_shufflevector(seen, cpu_ns, 1, 5, 3, 7),
+                     even_energy = __builtin_shufflevector(high, low, 0, 4, 2, 6),
+                     odd_energy = __builtin_shufflevector(high, low, 1, 5, 3, 7);
+    *sums_of(a, k, lane) += __builtin_shufflevector(even, even_energy, 0, 1, 4, 5);
+    *sums_of(a, k + 1, lane + 1) += __builtin_shufflevector(odd, odd_energy, 0, 1, 4, 5);
+    *sums_of(a, k + 2, lane + 3) += __builtin_shufflevector(even, even_energy, 2, 3, 6, 7);
+    *sums_of(a, k + 3, lane) += __builtin_shufflevector(odd, odd_energy, 2, 3, 6, 7);
+    total[PACKED_CPU] += cpu_ns;
+    total[PACKED_HIGH] += high;
+    total[PACKED_LOW] += low;
 }
 
+static inline __attribute__((always_inline)) struct packed_totals add_all(const struct addition *to,
+                                                                          size_t count)
+{
+    const struct addition a = *to;
+    four_words total[PACKED_WORDS] = {{0}};
+    packed_sums rest = {0};
+    size_t k = 0;
+    for (; k + 8 <= count; k += 8) {
+        add_four(&a, k, 0, total);
+        add_four(&a, k + 4, 2, total);
+    }
+    for (; k < count; k++) {
+        packed_sums part = {a.seen[k], a.cpu_ns[k], 0, 0};
+        uint64_t high, low;
+        packed_split(a.of[k], &high, &low);
+        part[PACKED_HIGH] = high;
+        part[PACKED_LOW] = low;
+        *sums_of(&a, k, k) += part;
+        rest += part;
+    }
+    for (size_t word = PACKED_CPU; word < PACKED_WORDS; word++)
+        rest[word] += total[word][0] + total[word][1] + total[word][2] + total[word][3];
+    return (struct packed_totals){
+        .cpu_ns = rest[PACKED_CPU], .high = rest[PACKED_HIGH], .low = rest[PACKED_LOW]};
+}
+
+/* With constant numbers of lanes, places are found faster. */
 VECTORS
 static struct packed_totals add_settled(const struct packed_chunk *c, const uint64_t *seen,
                                         const struct packed_rows *to)
 {
-    const struct packed_rows rows = *to;
-    four_words cpu_ns = {0}, high = {0}, low = {0};
-    size_t k = 0;
-    for (; k + 4 <= c->thread_samples; k += 4) {
-        const four all = *(const four_at *)(c->of + k), rounded = all + ROUND_HIGH,
-                   rest = all - (rounded - ROUND_HIGH) + ROUND_LOW;
-        const four_words own_high = (four_words)rounded - bits_of_double(ROUND_HIGH),
-                         own_low = (four_words)rest - bits_of_double(ROUND_LOW),
-                         own_ns = *(const four_words_at *)(c->cpu_ns + k),
-                         own_seen = *(const four_words_at *)(seen + k);
-        add_four(&rows, k, &own_seen, &own_ns, &own_high, &own_low);
-        cpu_ns += own_ns;
-        high += own_high;
-        low += own_low;
-    }
-    for (; k < c->thread_samples; k++) {
-        packed_sums part = {seen[k], c->cpu_ns[k], 0, 0};
-        uint64_t own_high, own_low;
-        packed_split(c->of[k], &own_high, &own_low);
-        part[PACKED_HIGH] = own_high;
-        part[PACKED_LOW] = own_low;
-        *sums_of(&rows, k) += part;
-        cpu_ns[0] += c->cpu_ns[k];
-        high[0] += own_high;
-        low[0] += own_low;
-    }
-    return (struct packed_totals){.cpu_ns = cpu_ns[0] + cpu_ns[1] + cpu_ns[2] + cpu_ns[3],
-                                  .high = high[0] + high[1] + high[2] + high[3],
-                                  .low = low[0] + low[1] + low[2] + low[3]};
+    struct addition a = {to->row, seen, c->cpu_ns, c->of, to->sums, PACKED_LANES};
+    if (to->lanes == PACKED_LANES)
+        return add_all(&a, c->thread_samples);
+    a.lanes = 1;
+    return add_all(&a, c->thread_samples);
 }
 
 struct packed_totals packed_add_settled(const struct packed_chunk *c, const uint64_t *seen,

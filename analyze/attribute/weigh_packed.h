@@ -44,7 +44,7 @@ struct packed_totals {
 struct packed_totals packed_weigh(const struct packed_chunk *chunk, const uint64_t *seen,
                                   packed_sums *part);
 
-/* The rows of thread samples, each with LANES sums (a power of 2), to any of which samples can be added. */
+/* The rows of thread samples, each with LANES sums (PACKED_LANES or 1), to any of which samples can be added. */
 struct packed_rows {
     packed_sums *sums;
     size_t lanes;
