@@ -16,10 +16,9 @@ enum { STEP = 8 }; /* intervals looked at at once */
 /* The first interval from number I on that is not steady. */
 static inline size_t end_of_steady(const uint8_t *steady, size_t i)
 {
-    const uint64_t all = UINT64_C(0x0101010101010101);
     for (;; i += STRETCH_ROOM) { /* the end is in either word by chance: no branch between them */
-        uint64_t first = get_u64(steady + i, false) ^ all,
-                 second = get_u64(steady + i + STEP, false) ^ all, other = first ? first : second;
+        uint64_t first = ~get_u64(steady + i, false), second = ~get_u64(steady + i + STEP, false),
+                 other = first ? first : second;
         if (other != 0)
             return i + (first ? 0 : STEP) + (size_t)__builtin_ctzll(other) / 8;
     }

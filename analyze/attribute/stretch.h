@@ -51,12 +51,11 @@ struct stretch_windows {
 
 /* What the powers of intervals have in common. */
 struct stretch_rates {
-    uint64_t same; /* intervals with the power of the previous interval */
-    bool zero;     /* some have no power */
-    bool positive; /* all take time */
-    double most;   /* highest power [W] */
-    uint8_t steady[STRETCH +
-                   STRETCH_ROOM]; /* has it the power of the previous interval? 0 after the last */
+    uint64_t same;                          /* intervals with the power of the previous interval */
+    bool zero;                              /* some have no power */
+    bool positive;                          /* all take time */
+    double most;                            /* highest power [W] */
+    uint8_t steady[STRETCH + STRETCH_ROOM]; /* 0xff: those; 0: others, and after the last */
 };
 
 struct stretch {
@@ -75,6 +74,7 @@ struct stretch {
     double cpu_sums[STRETCH + STRETCH_ROOM];
     struct stretch_rates rates; /* after stretch_look or stretch_fill */
     uint64_t high, low;         /* the sum of the energy in packed words, after stretch_fill */
+    double all;                 /* the sum of ENERGY */
     double even_ns;             /* NS has EVEN_COUNT intervals of EVEN_NS */
     size_t even_count;
     /* results */

@@ -12,34 +12,37 @@
 
 /* What is seen of every fourth interval. */
 struct view {
-    lanes last, most; /* powers: of the intervals before, and the highest [W] */
-    lane_bits same, zero, timeless, misfits; /* how many are the same; and whether any are others */
-    lane_bits high, low;                     /* sums of energies, rounded to packed words */
+    lanes last, most;               /* powers: of the intervals before, and the highest [W] */
+    lanes all;                      /* energy [J] */
+    lane_bits same, zero, timeless; /* how many are the same; and whether any are others */
+    lane_bits fit;                  /* negative: all fit in packed sums */
+    lane_bits high, low;            /* sums of energies, rounded to packed words */
 };
 
-static const struct view nothing = {.last = {NAN, NAN, NAN, NAN}};
+static const struct view nothing = {.last = {NAN, NAN, NAN, NAN}, .fit = {-1, -1, -1, -1}};
 
-/* Looks at four intervals, of which those are VALID whose bits are set. */
-static inline __attribute__((always_inline)) void see(struct view *v, const lanes ns,
-                                                      const lanes rate, const lanes energy,
-                                                      const lane_bits valid, uint8_t *steady)
+/* Negative if SIZE, which is not, is below LIMIT, a power of 2. */
+#define BELOW(size, limit) (BITS(size) - (int64_t)bits_of_double(limit))
+
+/* Looks at four intervals, of which those are VALID whose bits are set; the others are 0. */
+static inline __attribute__((always_inline)) void
+see(struct view *v, const lanes rate, const lanes energy, const lane_bits valid, uint8_t *steady)
 {
     typedef int8_t marks __attribute__((vector_size(HALF)));
     const lane_bits no_sign = INT64_MAX - (lane_bits){0};
     const lanes before = __builtin_shufflevector(v->last, rate, 3, 4, 5, 6);
     const lanes size = IF(no_sign, rate), change = IF(no_sign, rate - before);
     const lane_bits same = valid & (change <= SAME_POWER * size);
-    const lane_bits misfits = ~(size < exact_limit(ENERGY_SHIFT, WEIGH_ROOM)) |
-                              ~(IF(no_sign, energy) < PACKED_MAX_STRETCH_J / STRETCH);
     const lanes rounded = energy + ROUND_HIGH, rest = energy - (rounded - ROUND_HIGH) + ROUND_LOW;
-    const marks mark = -__builtin_convertvector(same, marks);
+    const marks mark = __builtin_convertvector(same, marks);
     memcpy(steady, &mark, sizeof mark);
     v->last = rate;
     v->most = EITHER(rate > v->most, rate, v->most);
     v->same -= same;
     v->zero |= valid & (rate == 0);
-    v->timeless |= valid & ~(ns > 0);
-    v->misfits |= valid & misfits;
+    v->fit &= BELOW(size, exact_limit(ENERGY_SHIFT, WEIGH_ROOM)) &
+              BELOW(IF(no_sign, energy), PACKED_MAX_STRETCH_J / STRETCH);
+    v->all += energy;
     v->high += valid & BITS(rounded);
     v->low += valid & BITS(rest);
 }
@@ -49,6 +52,7 @@ static inline __attribute__((always_inline)) bool keep(const struct view *v, str
 {
     struct stretch_rates *r = &s->rates;
     bool fits = true;
+    s->all = (v->all[0] + v->all[2]) + (v->all[1] + v->all[3]);
     r->same = 0;
     r->zero = false;
     r->positive = true;
@@ -62,7 +66,7 @@ static inline __attribute__((always_inline)) bool keep(const struct view *v, str
         r->most = v->most[l] > r->most ? v->most[l] : r->most;
         s->high += (uint64_t)v->high[l];
         s->low += (uint64_t)v->low[l];
-        fits &= v->misfits[l] == 0;
+        fits &= v->fit[l] < 0;
     }
     memset(r->steady + s->count, 0, STRETCH_ROOM);
     return fits;
@@ -85,9 +89,12 @@ VECTORS
 static bool look(struct stretch *s)
 {
     struct view v = nothing;
-    for (size_t i = 0; i < s->count; i += HALF)
-        see(&v, LOAD(s->ns + i), LOAD(s->rate + i), LOAD(s->energy + i), VALID(s, i),
-            s->rates.steady + i);
+    pad(s->rate, s->count);
+    pad(s->energy, s->count);
+    for (size_t i = 0; i < s->count; i += HALF) {
+        v.timeless |= VALID(s, i) & ~(LOAD(s->ns + i) > 0);
+        see(&v, LOAD(s->rate + i), LOAD(s->energy + i), VALID(s, i), s->rates.steady + i);
+    }
     return keep(&v, s);
 }
 
@@ -104,7 +111,7 @@ static inline __attribute__((always_inline)) void put(struct stretch *s, struct 
     const lanes energy = rate * seconds;
     memcpy(s->rate + i, &rate, sizeof rate);
     memcpy(s->energy + i, &energy, sizeof energy);
-    see(v, seconds, rate, energy, valid, s->rates.steady + i);
+    see(v, rate, energy, valid, s->rates.steady + i);
 }
 
 /* Equal intervals: their times are mostly those of the stretch before. */
@@ -113,6 +120,7 @@ static bool fill_even(struct stretch *s, double each, const double *value, doubl
 {
     const lanes seconds = each - (lanes){0};
     struct view v = nothing;
+    v.timeless = ~(seconds > 0);
     double rest[HALF] = {0};
     size_t i = 0;
     for (; i + HALF <= s->count; i += HALF)
@@ -128,17 +136,20 @@ static bool fill_even(struct stretch *s, double each, const double *value, doubl
     return keep(&v, s);
 }
 
-/* Four intervals below 2^52 ns. */
-static inline __attribute__((always_inline)) void
-put_times(struct stretch *s, size_t i, const uint64_t *interval_ns, lane_bits *any, lanes *seconds)
+/* Sets four intervals from number I on, which are below 2^52 ns, and looks at them. ANY: the bits of all of them. */
+static inline __attribute__((always_inline)) void put_short(struct stretch *s, struct view *v,
+                                                            size_t i, const uint64_t *interval_ns,
+                                                            const lanes rate, const lane_bits valid,
+                                                            lane_bits *any)
 {
     const lanes exponent = 0x1p52 - (lanes){0};
     lane_bits own;
     memcpy(&own, interval_ns, sizeof own);
-    *any |= own;
-    *seconds = ((lanes)(own | BITS(exponent)) - exponent) / 1e9;
-    const lanes ns = *seconds * 1e9;
+    const lanes seconds = ((lanes)(own | BITS(exponent)) - exponent) / 1e9, ns = seconds * 1e9;
     memcpy(s->ns + i, &ns, sizeof ns);
+    *any |= own;
+    v->timeless |= valid & (own == 0);
+    put(s, v, i, seconds, rate, valid);
 }
 
 /* Any intervals below 2^52 ns. Returns also false if there are longer ones. */
@@ -148,19 +159,15 @@ static bool fill_short(struct stretch *s, const uint64_t *interval_ns, const dou
 {
     struct view v = nothing;
     lane_bits any = {0};
-    lanes seconds;
     double rest[HALF] = {0};
     uint64_t rest_ns[HALF] = {0};
     size_t i = 0;
-    for (; i + HALF <= s->count; i += HALF) {
-        put_times(s, i, interval_ns + i, &any, &seconds);
-        put(s, &v, i, seconds, LOAD(value + i) * scale, ~(lane_bits){0});
-    }
+    for (; i + HALF <= s->count; i += HALF)
+        put_short(s, &v, i, interval_ns + i, LOAD(value + i) * scale, ~(lane_bits){0}, &any);
     if (i < s->count) {
         memcpy(rest, value + i, (s->count - i) * sizeof *rest);
         memcpy(rest_ns, interval_ns + i, (s->count - i) * sizeof *rest_ns);
-        put_times(s, i, rest_ns, &any, &seconds);
-        put(s, &v, i, seconds, LOAD(rest) * scale, VALID(s, i));
+        put_short(s, &v, i, rest_ns, LOAD(rest) * scale, VALID(s, i), &any);
     }
     s->even_count = 0;
     return keep(&v, s) && (uint64_t)(any[0] | any[1] | any[2] | any[3]) < UINT64_C(1) << 52;

@@ -271,7 +271,7 @@ void share_work_settle(struct share_work *work, const uint64_t *threads,
 size_t share_work_find_last(const struct share_work *work, size_t thread_samples)
 {
     /* far more than the remainder of a stretch: what is taken from it leaves no negative energy */
-    double least = 1e-9 * fabs(sum_of(work->stretch.energy, work->stretch.count));
+    double least = 1e-9 * fabs(work->stretch.all);
     size_t last = work->undivided ? 0 : thread_samples;
     while (last > 0 && !(work->cpu_ns[last - 1] > 0 && fabs(work->of[last - 1]) > least))
         last--;
