@@ -259,10 +259,13 @@ static inline __attribute__((always_inline)) struct balance measure_all(const st
     struct balance_lanes low = {0}, high = {0};
     const struct spans s = *spans;
     for (size_t i = 0; i < count && !prices; i += LANES) {
+        WILL_WRITE(s.power + i);
         measure_lanes(&low, &s, i);
         measure_lanes(&high, &s, i + HALF);
     }
     for (size_t i = 0; i < count && prices; i += LANES) {
+        WILL_WRITE(s.power + i);
+        WILL_WRITE(s.price + i);
         price_lanes(&low, &s, i);
         price_lanes(&high, &s, i + HALF);
     }
@@ -731,6 +734,7 @@ static inline __attribute__((always_inline)) bool place_pairs(size_t count,
     lane_bits over = {0};
     size_t i = 1;
     for (; i + 2 < count; i += 2) {
+        WILL_WRITE(of + 2 * i);
         lanes cpu = LOAD(cpu_ns + 2 * i), next = HALVES(price + i + 1) * LOAD(cpu_ns + 2 * (i + 1));
         lanes own = HALVES(price + i) * cpu,
               ran_before = (lanes)(LOAD(cpu_ns + 2 * (i - 1)) > zero);

@@ -109,6 +109,8 @@ static inline __attribute__((always_inline)) void put(struct stretch *s, struct 
                                                       const lane_bits valid)
 {
     const lanes energy = rate * seconds;
+    WILL_WRITE(s->rate + i);
+    WILL_WRITE(s->energy + i);
     memcpy(s->rate + i, &rate, sizeof rate);
     memcpy(s->energy + i, &energy, sizeof energy);
     see(v, rate, energy, valid, s->rates.steady + i);

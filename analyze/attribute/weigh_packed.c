@@ -205,13 +205,22 @@ static inline __attribute__((always_inline)) void convert_samples(const uint64_t
     }
 }
 
+/* In parts, before each of which what the next one writes is fetched, as far as it is not too much. */
 VECTORS
 static void convert_cpu(const uint64_t *cpu_ns, size_t n, size_t count, double *to, double *sum)
 {
-    if (n == 2)
-        convert_samples(cpu_ns, 2, count, to, sum);
-    else
-        convert_samples(cpu_ns, n, count, to, sum);
+    enum { PART = WRITE_AHEAD, LINE = 8 };
+    for (size_t i = 0, size; i < count; i += size) {
+        size = count - i < PART ? count - i : PART;
+        for (size_t k = 0; k < PART; k += LINE)
+            WILL_WRITE(sum + i + k);
+        for (size_t k = 0; k < n * PART && k < 4 * PART; k += LINE)
+            WILL_WRITE(to + n * i + (n - 1) * PART + k);
+        if (n == 2)
+            convert_samples(cpu_ns + 2 * i, 2, size, to + 2 * i, sum + i);
+        else
+            convert_samples(cpu_ns + n * i, n, size, to + n * i, sum + i);
+    }
 }
 
 /* The intervals, powers and energies of the next COUNT samples. Returns whether they fit in packed sums. */
