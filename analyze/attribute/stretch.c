@@ -495,31 +495,51 @@ static void spread_power(const struct stretch *s, const double *restrict power,
     spread_cuts(s, power, energy);
 }
 
+/* Energies in packed words: of equal intervals, and four of others at a time. */
+struct packed_lanes {
+    struct packed_words even;
+    lane_bits high, low, any;
+};
+
 /* The sum of the idle energy of intervals FIRST to END, in which idle power is POWER. */
 static inline __attribute__((always_inline)) void
-add_idle(struct stretch *s, size_t first, size_t end, double power, struct packed_words *sum)
+add_idle(const struct stretch *s, size_t first, size_t end, double power, struct packed_lanes *sum)
 {
     if (s->even_count >= s->count) {
-        packed_add(sum, s->ns[first] * power, end - first);
+        packed_add(&sum->even, s->ns[first] * power, end - first);
         return;
     }
-    for (size_t i = first; i < end; i++)
-        packed_add(sum, s->ns[i] * power, 1);
+    for (size_t i = first; i < end; i += HALF) {
+        const lane_bits own = (lane_bits){0, 1, 2, 3} < (int64_t)(end - i);
+        const lanes energy = IF(own, LOAD(s->ns + i) * power), rounded = energy + ROUND_HIGH,
+                    rest = energy - (rounded - ROUND_HIGH) + ROUND_LOW;
+        const lane_bits high = BITS(rounded) - (int64_t)bits_of_double(ROUND_HIGH),
+                        low = BITS(rest) - (int64_t)bits_of_double(ROUND_LOW);
+        sum->high += high;
+        sum->low += low;
+        sum->any |= high | low;
+    }
 }
 
 /* Sums up idle energy, of which windows have IDLE_POWER [J/ns]. */
+VECTORS
 static void sum_idle(struct stretch *s, const double *idle_power)
 {
     const struct stretch_windows *w = &s->windows;
-    struct packed_words sum = {0};
+    struct packed_lanes sum = {.even = {0}};
     for (size_t n = 0; n < w->count; n++)
         if (w->first[n] < w->end[n] && idle_power[n] != 0)
             add_idle(s, w->first[n], w->end[n], idle_power[n], &sum);
     s->idle[s->count - 1] = s->ns[s->count - 1] * idle_power[w->count - 1];
     spread_cuts(s, idle_power, s->idle);
     for (size_t c = 0; c < s->cuts; c++)
-        packed_add(&sum, s->idle[s->cut_at[c]], 1);
-    s->idle_sum = sum;
+        packed_add(&sum.even, s->idle[s->cut_at[c]], 1);
+    s->idle_sum = sum.even;
+    for (size_t l = 0; l < HALF; l++) {
+        s->idle_sum.high += (uint64_t)sum.high[l];
+        s->idle_sum.low += (uint64_t)sum.low[l];
+        s->idle_sum.any |= (uint64_t)sum.any[l];
+    }
 }
 
 static void price_intervals(struct stretch *s, double idle)
