@@ -498,7 +498,7 @@ static void spread_power(const struct stretch *s, const double *restrict power,
 /* Energies in packed words: of equal intervals, and four of others at a time. */
 struct packed_lanes {
     struct packed_words even;
-    lane_bits high, low, any;
+    lane_words high, low, any;
 };
 
 /* The sum of the idle energy of intervals FIRST to END, in which idle power is POWER. */
@@ -513,8 +513,8 @@ add_idle(const struct stretch *s, size_t first, size_t end, double power, struct
         const lane_bits own = (lane_bits){0, 1, 2, 3} < (int64_t)(end - i);
         const lanes energy = IF(own, LOAD(s->ns + i) * power), rounded = energy + ROUND_HIGH,
                     rest = energy - (rounded - ROUND_HIGH) + ROUND_LOW;
-        const lane_bits high = BITS(rounded) - (int64_t)bits_of_double(ROUND_HIGH),
-                        low = BITS(rest) - (int64_t)bits_of_double(ROUND_LOW);
+        const lane_words high = (lane_words)rounded - bits_of_double(ROUND_HIGH),
+                         low = (lane_words)rest - bits_of_double(ROUND_LOW);
         sum->high += high;
         sum->low += low;
         sum->any |= high | low;
@@ -536,9 +536,9 @@ static void sum_idle(struct stretch *s, const double *idle_power)
         packed_add(&sum.even, s->idle[s->cut_at[c]], 1);
     s->idle_sum = sum.even;
     for (size_t l = 0; l < HALF; l++) {
-        s->idle_sum.high += (uint64_t)sum.high[l];
-        s->idle_sum.low += (uint64_t)sum.low[l];
-        s->idle_sum.any |= (uint64_t)sum.any[l];
+        s->idle_sum.high += sum.high[l];
+        s->idle_sum.low += sum.low[l];
+        s->idle_sum.any |= sum.any[l];
     }
 }
 

@@ -16,7 +16,7 @@ struct view {
     lanes all;                      /* energy [J] */
     lane_bits same, zero, timeless; /* how many are the same; and whether any are others */
     lane_bits fit;                  /* negative: all fit in packed sums */
-    lane_bits high, low;            /* sums of energies, rounded to packed words */
+    lane_words high, low;           /* sums of energies, rounded to packed words */
 };
 
 static const struct view nothing = {.last = {NAN, NAN, NAN, NAN}, .fit = {-1, -1, -1, -1}};
@@ -24,27 +24,33 @@ static const struct view nothing = {.last = {NAN, NAN, NAN, NAN}, .fit = {-1, -1
 /* Negative if SIZE, which is not, is below LIMIT, a power of 2. */
 #define BELOW(size, limit) (BITS(size) - (int64_t)bits_of_double(limit))
 
-/* Looks at four intervals, of which those are VALID whose bits are set; the others are 0. */
-static inline __attribute__((always_inline)) void
-see(struct view *v, const lanes rate, const lanes energy, const lane_bits valid, uint8_t *steady)
+/* Four intervals, of which those are VALID whose bits are set; the others are 0. */
+struct step {
+    lanes seconds, rate, energy;
+    lane_bits valid;
+};
+
+static inline __attribute__((always_inline)) void see(struct view *v, const struct step *f,
+                                                      uint8_t *steady)
 {
     typedef int8_t marks __attribute__((vector_size(HALF)));
     const lane_bits no_sign = INT64_MAX - (lane_bits){0};
+    const lanes rate = f->rate, energy = f->energy;
     const lanes before = __builtin_shufflevector(v->last, rate, 3, 4, 5, 6);
     const lanes size = IF(no_sign, rate), change = IF(no_sign, rate - before);
-    const lane_bits same = valid & (change <= SAME_POWER * size);
+    const lane_bits same = f->valid & (change <= SAME_POWER * size);
     const lanes rounded = energy + ROUND_HIGH, rest = energy - (rounded - ROUND_HIGH) + ROUND_LOW;
     const marks mark = __builtin_convertvector(same, marks);
     memcpy(steady, &mark, sizeof mark);
     v->last = rate;
     v->most = EITHER(rate > v->most, rate, v->most);
     v->same -= same;
-    v->zero |= valid & (rate == 0);
+    v->zero |= f->valid & (rate == 0);
     v->fit &= BELOW(size, exact_limit(ENERGY_SHIFT, WEIGH_ROOM)) &
               BELOW(IF(no_sign, energy), PACKED_MAX_STRETCH_J / STRETCH);
     v->all += energy;
-    v->high += valid & BITS(rounded);
-    v->low += valid & BITS(rest);
+    v->high += (lane_words)(f->valid & BITS(rounded));
+    v->low += (lane_words)(f->valid & BITS(rest));
 }
 
 /* Sets what has been seen of the stretch. Returns whether its energies fit in packed sums. */
@@ -64,8 +70,8 @@ static inline __attribute__((always_inline)) bool keep(const struct view *v, str
         r->zero |= v->zero[l] != 0;
         r->positive &= v->timeless[l] == 0;
         r->most = v->most[l] > r->most ? v->most[l] : r->most;
-        s->high += (uint64_t)v->high[l];
-        s->low += (uint64_t)v->low[l];
+        s->high += v->high[l];
+        s->low += v->low[l];
         fits &= v->fit[l] < 0;
     }
     memset(r->steady + s->count, 0, STRETCH_ROOM);
@@ -92,8 +98,10 @@ static bool look(struct stretch *s)
     pad(s->rate, s->count);
     pad(s->energy, s->count);
     for (size_t i = 0; i < s->count; i += HALF) {
-        v.timeless |= VALID(s, i) & ~(LOAD(s->ns + i) > 0);
-        see(&v, LOAD(s->rate + i), LOAD(s->energy + i), VALID(s, i), s->rates.steady + i);
+        const struct step f = {
+            .rate = LOAD(s->rate + i), .energy = LOAD(s->energy + i), .valid = VALID(s, i)};
+        v.timeless |= f.valid & ~(LOAD(s->ns + i) > 0);
+        see(&v, &f, s->rates.steady + i);
     }
     return keep(&v, s);
 }
@@ -103,33 +111,36 @@ void stretch_look(struct stretch *s)
     look(s);
 }
 
-/* Sets four intervals from number I on, which take SECONDS each, and looks at them. */
+/* Sets the four intervals from number I on, and looks at them. */
 static inline __attribute__((always_inline)) void put(struct stretch *s, struct view *v, size_t i,
-                                                      const lanes seconds, const lanes rate,
-                                                      const lane_bits valid)
+                                                      struct step *f)
 {
-    const lanes energy = rate * seconds;
+    f->energy = f->rate * f->seconds;
     WILL_WRITE(s->rate + i);
     WILL_WRITE(s->energy + i);
-    memcpy(s->rate + i, &rate, sizeof rate);
-    memcpy(s->energy + i, &energy, sizeof energy);
-    see(v, rate, energy, valid, s->rates.steady + i);
+    memcpy(s->rate + i, &f->rate, sizeof f->rate);
+    memcpy(s->energy + i, &f->energy, sizeof f->energy);
+    see(v, f, s->rates.steady + i);
 }
 
 /* Equal intervals: their times are mostly those of the stretch before. */
 VECTORS
 static bool fill_even(struct stretch *s, double each, const double *value, double scale)
 {
-    const lanes seconds = each - (lanes){0};
+    struct step f = {.seconds = each - (lanes){0}, .valid = ~(lane_bits){0}};
     struct view v = nothing;
-    v.timeless = ~(seconds > 0);
+    v.timeless = ~(f.seconds > 0);
     double rest[HALF] = {0};
     size_t i = 0;
-    for (; i + HALF <= s->count; i += HALF)
-        put(s, &v, i, seconds, LOAD(value + i) * scale, ~(lane_bits){0});
+    for (; i + HALF <= s->count; i += HALF) {
+        f.rate = LOAD(value + i) * scale;
+        put(s, &v, i, &f);
+    }
     if (i < s->count) {
         memcpy(rest, value + i, (s->count - i) * sizeof *rest);
-        put(s, &v, i, seconds, LOAD(rest) * scale, VALID(s, i));
+        f.rate = LOAD(rest) * scale;
+        f.valid = VALID(s, i);
+        put(s, &v, i, &f);
     }
     for (i = s->even_ns == each * 1e9 ? s->even_count : 0; i < s->count; i++)
         s->ns[i] = each * 1e9;
@@ -138,20 +149,20 @@ static bool fill_even(struct stretch *s, double each, const double *value, doubl
     return keep(&v, s);
 }
 
-/* Sets four intervals from number I on, which are below 2^52 ns, and looks at them. ANY: the bits of all of them. */
+/* put for intervals below 2^52 ns. ANY: the bits of all of them. */
 static inline __attribute__((always_inline)) void put_short(struct stretch *s, struct view *v,
                                                             size_t i, const uint64_t *interval_ns,
-                                                            const lanes rate, const lane_bits valid,
-                                                            lane_bits *any)
+                                                            struct step *f, lane_bits *any)
 {
     const lanes exponent = 0x1p52 - (lanes){0};
     lane_bits own;
     memcpy(&own, interval_ns, sizeof own);
-    const lanes seconds = ((lanes)(own | BITS(exponent)) - exponent) / 1e9, ns = seconds * 1e9;
+    f->seconds = ((lanes)(own | BITS(exponent)) - exponent) / 1e9;
+    const lanes ns = f->seconds * 1e9;
     memcpy(s->ns + i, &ns, sizeof ns);
     *any |= own;
-    v->timeless |= valid & (own == 0);
-    put(s, v, i, seconds, rate, valid);
+    v->timeless |= f->valid & (own == 0);
+    put(s, v, i, f);
 }
 
 /* Any intervals below 2^52 ns. Returns also false if there are longer ones. */
@@ -159,17 +170,22 @@ VECTORS
 static bool fill_short(struct stretch *s, const uint64_t *interval_ns, const double *value,
                        double scale)
 {
+    struct step f = {.valid = ~(lane_bits){0}};
     struct view v = nothing;
     lane_bits any = {0};
     double rest[HALF] = {0};
     uint64_t rest_ns[HALF] = {0};
     size_t i = 0;
-    for (; i + HALF <= s->count; i += HALF)
-        put_short(s, &v, i, interval_ns + i, LOAD(value + i) * scale, ~(lane_bits){0}, &any);
+    for (; i + HALF <= s->count; i += HALF) {
+        f.rate = LOAD(value + i) * scale;
+        put_short(s, &v, i, interval_ns + i, &f, &any);
+    }
     if (i < s->count) {
         memcpy(rest, value + i, (s->count - i) * sizeof *rest);
         memcpy(rest_ns, interval_ns + i, (s->count - i) * sizeof *rest_ns);
-        put_short(s, &v, i, rest_ns, LOAD(rest) * scale, VALID(s, i), &any);
+        f.rate = LOAD(rest) * scale;
+        f.valid = VALID(s, i);
+        put_short(s, &v, i, rest_ns, &f, &any);
     }
     s->even_count = 0;
     return keep(&v, s) && (uint64_t)(any[0] | any[1] | any[2] | any[3]) < UINT64_C(1) << 52;

@@ -18,6 +18,7 @@ enum { LANES = 8, HALF = LANES / 2 };
 typedef double lanes __attribute__((vector_size(HALF * 8)));
 typedef double loose __attribute__((vector_size(HALF * 8), aligned(8), may_alias));
 typedef int64_t lane_bits __attribute__((vector_size(HALF * 8)));
+typedef uint64_t lane_words __attribute__((vector_size(HALF * 8))); /* sums that may wrap */
 typedef double pair __attribute__((vector_size(HALF / 2 * 8), aligned(8), may_alias));
 #define LOAD(values) (*(const loose *)(values))
 /* VALUE, or else OTHER or 0, in each lane. */
