@@ -210,11 +210,12 @@ VECTORS
 static void convert_cpu(const uint64_t *cpu_ns, size_t n, size_t count, double *to, double *sum)
 {
     enum { PART = WRITE_AHEAD, LINE = 8 };
+    const size_t most = (n < 4 ? n : 4) * PART;
     for (size_t i = 0, size; i < count; i += size) {
         size = count - i < PART ? count - i : PART;
         for (size_t k = 0; k < PART; k += LINE)
             WILL_WRITE(sum + i + k);
-        for (size_t k = 0; k < n * PART && k < 4 * PART; k += LINE)
+        for (size_t k = 0; k < most; k += LINE)
             WILL_WRITE(to + n * i + (n - 1) * PART + k);
         if (n == 2)
             convert_samples(cpu_ns + 2 * i, 2, size, to + 2 * i, sum + i);
