@@ -474,6 +474,8 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
         until = run->worked + (uint64_t)fmin(fmax(run->sets.mean, shortest_pause), ENGINE_TICK);
     if (!run->sets.batch && (perf_rings_left(run->rings) || perf_sets_share(&run->sets)))
         until = run->worked + soon;
+    if (until > run->worked + soon && perf_rings_known(run->rings) < UINT64_MAX)
+        until = run->worked + soon;
     if (run->expires != 0 && run->expires < until)
         until = run->expires;
     if (run->switches.turn < until)
@@ -569,6 +571,16 @@ static size_t left(const struct engine_run *run)
     return count;
 }
 
+/* Reads what is left in the rings, when the run is over. */
+static void take_all(struct engine_run *run)
+{
+    perf_take(run);
+    for (int i = 0; i < 3 && perf_rings_known(run->rings) < UINT64_MAX; i++) {
+        wait_for(NULL, 0, clock_now() + 2 * soon);
+        perf_take(run);
+    }
+}
+
 static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
                      struct engine_result *result)
 {
@@ -592,7 +604,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     result->wall = perf_time(run, perf_read_all(run));
     if (run->prompt)
         set_priority(SCHED_OTHER, 0);
-    perf_take(run);
+    take_all(run);
     perf_deliver(run, UINT64_MAX);
     perf_window_end(run, result->wall, true);
     if (result->wall <= run->last)

@@ -464,6 +464,9 @@ void perf_deliver(struct engine_run *run, uint64_t until)
 {
     const struct perf_event_header *header;
     const struct perf_record *record;
+    uint64_t known = perf_rings_known(run->rings);
+    if (until < UINT64_MAX && until > known)
+        until = known;
     while ((record = perf_rings_next(run->rings, until, &header)) != NULL)
         on_record(run, record, header);
     run->delivered = until;

@@ -1,4 +1,10 @@
 /* The rings into which the kernel writes what it sees.
+ *
+ * Two CPUs may write to a ring at the same time: at the end of a thread, its CPU time on each CPU is reported into the ring of
+ * that CPU, but by the CPU on which it ends. The kernel does not expect this. It counts the records that are being written without
+ * a lock, and announces them when the count falls to zero; if the two interfere, that may not happen for seconds, or never. The
+ * records are there, though: those that have been there for a while are read whether or not they were announced. Their times
+ * distinguish them from what the ring contained before, which cannot be cleared.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/perf_ring.h"
 
@@ -10,10 +16,19 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "record/clock.h"
+
+enum { PARTS = 4 };
 
 struct ring {
     struct perf_event_mmap_page *page; /* the bytes follow one page later */
     uint8_t *data;
+    bool hidden;  /* it contains records that the kernel has not announced */
+    uint64_t end; /* where they ended ... */
+    uint64_t looked,
+        known; /* ... at this time; all records before KNOWN were read [CLOCK_MONOTONIC] */
+    uint64_t
+        began[PARTS]; /* when each part of the ring was last begun to be read [CLOCK_MONOTONIC] */
 };
 
 /*  bytes:   | done | records[next].at ...      in order of arrival
@@ -31,6 +46,8 @@ struct perf_rings {
 
 /* An ordinary user may lock 129 pages for each CPU, and more by RLIMIT_MEMLOCK. */
 static const size_t data_pages[] = {512, 128, 64, 16, 4};
+
+static const uint64_t patience = SECOND / 1000; /* a record that is older has been written */
 
 static int map(struct perf_rings *rings, const int *fds)
 {
@@ -97,13 +114,16 @@ static void compact(struct perf_rings *rings)
     rings->next = 0;
 }
 
-/* Every record ends with its time, except a sample, where it follows the PC and the thread. */
+/* Where a record has its time: at its end, but a sample after the PC and the thread. */
+static size_t time_in(const struct perf_event_header *header)
+{
+    return header->type == PERF_RECORD_SAMPLE ? sizeof *header + 16 : header->size - 8u;
+}
+
 static uint64_t time_of(const struct perf_event_header *header)
 {
     uint64_t time;
-    const uint8_t *bytes = (const uint8_t *)header;
-    size_t at = header->type == PERF_RECORD_SAMPLE ? sizeof *header + 16 : header->size - 8u;
-    memcpy(&time, bytes + at, sizeof time);
+    memcpy(&time, (const uint8_t *)header + time_in(header), sizeof time);
     return time;
 }
 
@@ -124,6 +144,9 @@ static void take(struct perf_rings *rings, uint32_t number, uint64_t tail, size_
         .at = rings->byte_count,
         .ring = number};
     rings->byte_count += size;
+    uint64_t part = rings->size / PARTS, before = tail / part, after = (tail + size) / part;
+    if (before != after)
+        rings->list[number].began[after % PARTS] = rings->records[rings->record_count - 1].time;
 }
 
 static int by_time(const void *left, const void *right)
@@ -144,6 +167,78 @@ static void sort(struct perf_rings *rings)
         }
 }
 
+static struct perf_event_header header_at(const struct perf_rings *rings, const struct ring *ring,
+                                          uint64_t at)
+{
+    struct perf_event_header header; /* offsets are multiples of 8: it does not wrap */
+    memcpy(&header, ring->data + (size_t)(at % rings->size), sizeof header);
+    return header;
+}
+
+/* The size of the record at offset AT of RING, where LEFT bytes may be read; 0: there is none. */
+static size_t size_at(const struct perf_rings *rings, const struct ring *ring, uint64_t at,
+                      uint64_t left)
+{
+    struct perf_event_header header;
+    if (left < sizeof header)
+        return 0;
+    header = header_at(rings, ring, at);
+    return header.size >= sizeof header + 8 && header.size % 8 == 0 && header.size <= left
+               ? header.size
+               : 0;
+}
+
+/* The same at NOW [CLOCK_MONOTONIC], for records that were not announced: what is there may also be left from the last time that
+ * this part of the ring was used, before the next part was begun. */
+static size_t hidden_at(const struct perf_rings *rings, const struct ring *ring, uint64_t at,
+                        uint64_t left, uint64_t now)
+{
+    struct perf_event_header header;
+    uint64_t time, next = at / (rings->size / PARTS) + 1;
+    if (size_at(rings, ring, at, left) == 0)
+        return 0;
+    header = header_at(rings, ring, at);
+    memcpy(&time, ring->data + (size_t)((at + time_in(&header)) % rings->size), sizeof time);
+    time += (uint64_t)rings->offset;
+    return header.type > 0 && header.type < PERF_RECORD_MAX && time > ring->began[next % PARTS] &&
+                   time <= now
+               ? header.size
+               : 0;
+}
+
+/* Where the records end that follow each other from TAIL on. */
+static uint64_t end_of_hidden(const struct perf_rings *rings, const struct ring *ring,
+                              uint64_t tail, uint64_t now)
+{
+    uint64_t end = tail;
+    for (size_t size; (size = hidden_at(rings, ring, end, tail + rings->size - end, now)) > 0;)
+        end += size;
+    return end;
+}
+
+/* Until where RING, which has been read up to TAIL, may be read. */
+static uint64_t readable(const struct perf_rings *rings, struct ring *ring, uint64_t tail)
+{
+    uint64_t now = clock_now(), head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    uint64_t until = head > tail ? head : tail;
+    ring->hidden = hidden_at(rings, ring, until, rings->size - (until - tail), now) > 0;
+    if (!ring->hidden)
+        ring->known = now;
+    if (!ring->hidden || head > tail) {
+        ring->end = until;
+        return until;
+    }
+    if (ring->end > tail) {
+        if (now - ring->looked < patience)
+            return tail;
+        until = ring->end;
+        ring->known = ring->looked;
+    }
+    ring->end = end_of_hidden(rings, ring, until, now);
+    ring->looked = now;
+    return until;
+}
+
 void perf_rings_read(struct perf_rings *rings,
                      void (*look)(void *context, struct perf_record *record,
                                   const struct perf_event_header *header),
@@ -152,30 +247,30 @@ void perf_rings_read(struct perf_rings *rings,
     compact(rings);
     for (uint32_t i = 0; i < rings->count; i++) {
         struct ring *ring = &rings->list[i];
-        uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-        uint64_t tail = ring->page->data_tail;
-        while (tail < head) {
-            struct perf_event_header header;
-            size_t from =
-                (size_t)(tail % rings->size); /* multiples of 8: the header does not wrap */
-            memcpy(&header, ring->data + from, sizeof header);
-            if (header.size < sizeof header + 8 || header.size > head - tail) {
-                tail = head; /* the boundaries of the following records are unknown */
-                break;
-            }
-            take(rings, i, tail, header.size);
+        uint64_t tail = ring->page->data_tail, until = readable(rings, ring, tail);
+        for (size_t size; (size = size_at(rings, ring, tail, until - tail)) > 0; tail += size) {
+            take(rings, i, tail, size);
+            struct perf_record *record = &rings->records[rings->record_count - 1];
+            const struct perf_event_header *header =
+                (const struct perf_event_header *)(rings->bytes + record->at);
             if (look != NULL &&
-                (header.type == PERF_RECORD_SAMPLE || header.type == PERF_RECORD_EXIT ||
-                 header.type == PERF_RECORD_COMM)) {
-                struct perf_record *record = &rings->records[rings->record_count - 1];
-                look(context, record,
-                     (const struct perf_event_header *)(rings->bytes + record->at));
-            }
-            tail += header.size;
+                (header->type == PERF_RECORD_SAMPLE || header->type == PERF_RECORD_EXIT ||
+                 header->type == PERF_RECORD_COMM))
+                look(context, record, header);
         }
-        __atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+        /* if anything is left, the boundaries of its records are unknown */
+        __atomic_store_n(&ring->page->data_tail, until, __ATOMIC_RELEASE);
     }
     sort(rings);
+}
+
+uint64_t perf_rings_known(const struct perf_rings *rings)
+{
+    uint64_t known = UINT64_MAX;
+    for (size_t i = 0; i < rings->count; i++)
+        if (rings->list[i].hidden && rings->list[i].known < known)
+            known = rings->list[i].known;
+    return known;
 }
 
 bool perf_rings_left(const struct perf_rings *rings)

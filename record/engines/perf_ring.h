@@ -48,6 +48,10 @@ const struct perf_record *perf_rings_next(struct perf_rings *rings, uint64_t unt
 const struct perf_record *perf_rings_peek(struct perf_rings *rings,
                                           const struct perf_event_header **header);
 
+/* The time before which there are no records that perf_rings_read has yet to read, because the kernel did not announce them;
+ * usually UINT64_MAX: there are no such records [CLOCK_MONOTONIC]. */
+uint64_t perf_rings_known(const struct perf_rings *rings);
+
 /* Are there records that have not been consumed? */
 bool perf_rings_left(const struct perf_rings *rings);
 

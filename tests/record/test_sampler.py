@@ -295,7 +295,7 @@ class Truth:
         for tid, _, _ in (t for _, ts in profile.samples for t in ts):
             seen[tid] = True
         if self.engine == "perf":  # ptrace does not stop each of very many threads: their CPU time is one total
-            self.assertGreaterEqual(len(seen), threads * 0.4)  # a slow sampler loses records
+            self.assertGreaterEqual(len(seen), threads * 0.9)  # rings that two CPUs write to at once are read, too
         # what a thread's birth and end cost in the kernel is not counted by perf events, the more the busier the machine is
         self.assertGreater(profile.cpu(), process * (0.5 if self.engine == "perf" else 0.95))
         self.assertGreater(self.converted_cpu(), process * 0.99)

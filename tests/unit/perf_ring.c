@@ -1,0 +1,138 @@
+/* Records that the kernel has written to a ring without announcing them, as after two CPUs wrote to it at once.
+ * SPDX-License-Identifier: MIT */
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+
+#include "tests/unit/check.h"
+
+#include "record/clock.h"
+#include "record/engines/perf_ring.h"
+
+enum { SMALL = 32 }; /* bytes in a record; a quarter of a ring contains many */
+static const size_t pages = 512;
+
+/* A file in place of an event. */
+struct fake {
+    int fd;
+    size_t page, size;
+    struct perf_event_mmap_page *shared;
+    uint8_t *data;
+    uint64_t written; /* bytes so far */
+    struct perf_rings *rings;
+    unsigned read; /* records so far */
+};
+
+static bool begin(struct fake *f)
+{
+    *f = (struct fake){.fd = memfd_create("ring", MFD_CLOEXEC), .page = (size_t)sysconf(_SC_PAGESIZE)};
+    f->size = pages * f->page;
+    if (f->fd < 0 || ftruncate(f->fd, (off_t)(f->page + f->size)) != 0)
+        return false;
+    f->shared = mmap(NULL, f->page + f->size, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
+    f->data = (uint8_t *)f->shared + f->page;
+    f->rings = f->shared != MAP_FAILED ? perf_rings_new(&f->fd, 1, 0) : NULL;
+    return f->rings != NULL;
+}
+
+static void end(struct fake *f)
+{
+    perf_rings_delete(f->rings);
+    munmap(f->shared, f->page + f->size);
+    close(f->fd);
+}
+
+/* One record of SIZE bytes, with the present time; 8 bytes do not wrap, and SIZE is a multiple. */
+static void put(struct fake *f, uint16_t size)
+{
+    struct perf_event_header header = {.type = PERF_RECORD_EXIT, .size = size};
+    uint64_t now = clock_now();
+    for (size_t i = 0; i < size; i += 8)
+        memset(f->data + (f->written + i) % f->size, 0, 8);
+    memcpy(f->data + f->written % f->size, &header, sizeof header);
+    memcpy(f->data + (f->written + size - 8u) % f->size, &now, sizeof now);
+    f->written += size;
+}
+
+static void announce(struct fake *f)
+{
+    __atomic_store_n(&f->shared->data_head, f->written, __ATOMIC_RELEASE);
+}
+
+static void take(struct fake *f)
+{
+    const struct perf_event_header *header;
+    perf_rings_read(f->rings, NULL, NULL);
+    while (perf_rings_next(f->rings, UINT64_MAX, &header) != NULL)
+        f->read++;
+}
+
+static void announced(struct check *check)
+{
+    struct fake f;
+    CHECK(begin(&f));
+    for (int i = 0; i < 5; i++)
+        put(&f, SMALL);
+    announce(&f);
+    take(&f);
+    CHECK_EQ(f.read, 5);
+    CHECK_EQ(f.shared->data_tail, f.written);
+    CHECK(perf_rings_known(f.rings) == UINT64_MAX);
+    end(&f);
+}
+
+/* They are read when they have been there for a while, and none of them twice when they are announced after all. */
+static void not_announced(struct check *check)
+{
+    struct fake f;
+    CHECK(begin(&f));
+    put(&f, SMALL);
+    announce(&f);
+    take(&f);
+    uint64_t before = clock_now();
+    put(&f, SMALL);
+    put(&f, SMALL + 16);
+    take(&f);
+    CHECK_EQ(f.read, 1);
+    CHECK(perf_rings_known(f.rings) <= before);
+    put(&f, SMALL);
+    usleep(2000);
+    take(&f);
+    CHECK_EQ(f.read, 3);
+    CHECK(perf_rings_known(f.rings) < UINT64_MAX); /* the last one is still hidden */
+    usleep(2000);
+    take(&f);
+    CHECK_EQ(f.read, 4);
+    put(&f, SMALL);
+    announce(&f);
+    take(&f);
+    CHECK_EQ(f.read, 5);
+    CHECK(perf_rings_known(f.rings) == UINT64_MAX);
+    end(&f);
+}
+
+/* Several times round the ring: what it contained before is not read again, where records begin at the same places and
+ * where they do not. */
+static void round_and_round(struct check *check)
+{
+    struct fake f;
+    unsigned written = 0;
+    CHECK(begin(&f));
+    for (uint16_t size = SMALL; size <= SMALL + 16; size = (uint16_t)(size + 8))
+        for (size_t bytes = 0; bytes < 3 * f.size; bytes += f.size / 8) {
+            for (size_t i = 0; i < f.size / 8; i += size, written++)
+                put(&f, size);
+            announce(&f);
+            take(&f);
+            CHECK_EQ(f.read, written);
+            CHECK(perf_rings_known(f.rings) == UINT64_MAX);
+        }
+    put(&f, SMALL);
+    take(&f);
+    usleep(2000);
+    take(&f);
+    CHECK_EQ(f.read, written + 1);
+    end(&f);
+}
+
+CHECK_MAIN({"announced", announced}, {"not_announced", not_announced},
+           {"round_and_round", round_and_round})
