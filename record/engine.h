@@ -88,6 +88,7 @@ struct engine_result {
     bool expired;    /* it was terminated (attached: detached) because the duration was over */
     bool gave_way;   /* the rate was reduced for max_overhead */
     bool wide;       /* whole CPUs were sampled for max_overhead, while threads were created fast */
+    bool sparse;     /* the same: threads were sampled in a part of the time only */
     bool throttled;  /* the rate was reduced by a limit of the kernel */
     bool user_only;  /* time in the kernel was not sampled: it is that of user code */
     uint64_t wall;   /* from start to end [ns] */

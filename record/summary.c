@@ -105,10 +105,11 @@ static void print_details(const struct options *o, const struct engine *engine,
                           const struct engine_result *r, const struct power_summary *p)
 {
     double mean = r->samples > 0 ? (double)r->latency / (double)r->samples : 0, own = own_cpu();
-    fprintf(stderr, "  engine          %s, %s intervals%s%s%s\n", engine->name,
+    fprintf(stderr, "  engine          %s, %s intervals%s%s%s%s\n", engine->name,
             o->engine.random ? "random" : "fixed",
             r->gave_way ? ", the rate was reduced by --max-overhead" : "",
             r->wide ? ", whole CPUs were sampled while threads were created fast" : "",
+            r->sparse ? ", threads were sampled in a part of the time while many were created" : "",
             r->throttled ? ", the kernel limited the rate (kernel.perf_event_max_sample_rate)"
                          : "");
     fprintf(stderr, "  frequency       %g Hz requested, %.6g Hz reached, per second%s\n",

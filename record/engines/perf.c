@@ -306,7 +306,8 @@ static void adapt(struct engine_run *run, uint64_t now)
     double allowed = run->options->max_overhead * used + 0.02 * (double)(now - run->checked);
     double mean = run->sets.mean;
     /* lower rates save little where threads cost more than samples */
-    bool saves = !run->wide.on || taken > (double)(run->births - run->births_before);
+    bool saves =
+        (!run->wide.on && !run->wide.sparse) || taken > (double)(run->births - run->births_before);
     run->checked = now;
     run->births_before = run->births;
     run->own_before = own;
@@ -478,16 +479,14 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
         until = run->worked + soon;
     if (run->expires != 0 && run->expires < until)
         until = run->expires;
+    if (run->crowded || run->wide.on) { /* records would wake this process up all the time */
+        until = run->worked + (run->wide.on       ? wide_pause
+                               : run->sets.closed ? ENGINE_TICK
+                                                  : crowd_pause);
+        count = 1;
+    }
     if (run->switches.turn < until)
         until = run->switches.turn;
-    if (run->crowded) { /* their records would wake this process up all the time */
-        until = run->worked + crowd_pause;
-        count = 1;
-    }
-    if (run->wide.on) {
-        until = run->worked + wide_pause;
-        count = 1;
-    }
     uint64_t wake = run->next_tick < until ? run->next_tick : until;
     uint64_t calm = run->worked + soon / 2 < wake ? run->worked + soon / 2 : wake;
     /* news that come together are read together */

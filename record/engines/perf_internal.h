@@ -19,6 +19,7 @@ struct perf_switch {
     double sampled,
         counted;      /* what a switch costs while samplers are on, and while they are off [ns] */
     double phase;     /* 0..1: of the lengths of pauses */
+    double allowed;   /* part of the time in which samplers may be on, by the cost of switches */
     double part;      /* of the time, in which samplers are on */
     uint64_t turn;    /* when they are turned on or off; UINT64_MAX: never [CLOCK_MONOTONIC] */
     uint64_t turning; /* what that took the last time [ns] */
@@ -41,6 +42,10 @@ struct perf_wide {
         double period;  /* [ns] */
     } * cpus;           /* by number in the setup, NULL: not opened so far */
     bool on, refused;
+    bool sparse; /* threads inherit samplers in PART of the time only */
+    double part;
+    double asked,
+        allowed; /* lately: cost if all threads inherited samplers, and what it may be [ns] */
     uint64_t since, until;         /* samples between are of whole CPUs [CLOCK_MONOTONIC] */
     double phase;                  /* 0..1: of the lengths of periods */
     double event;                  /* what one inherited event costs a thread [ns] */
@@ -105,6 +110,8 @@ void perf_deliver(struct engine_run *run, uint64_t until);
 void perf_finish_ended(struct engine_run *run, uint64_t now);
 /* Opens samplers for running threads that are not sampled; NOW [CLOCK_MONOTONIC]. */
 void perf_check_threads(struct engine_run *run, uint64_t now);
+/* Opens samplers for all threads, after perf_sets_close. */
+void perf_reopen(struct engine_run *run);
 /* Reads the CPU times of all threads that run on, at the end of the run. Returns when that was [CLOCK_MONOTONIC]. */
 uint64_t perf_read_all(struct engine_run *run);
 /* The last sample, at the end of the run: the CPU times of all remaining threads. */
@@ -117,7 +124,8 @@ double perf_interrupt_cost(const struct perf_setup *setup);
 
 void perf_wide_start(struct engine_run *run);
 void perf_wide_free(struct engine_run *run);
-/* Counts births now and then, and changes from samplers of threads to those of CPUs, or back; NOW [CLOCK_MONOTONIC]. */
+/* Counts births now and then, and changes from samplers of threads to those of CPUs, or back; or determines in which part of the
+ * time threads may inherit samplers. NOW [CLOCK_MONOTONIC]. */
 void perf_wide_work(struct engine_run *run, uint64_t now);
 /* Is a sample at TIME [CLOCK_MONOTONIC] one of a CPU, perhaps of another program? */
 bool perf_wide_covers(const struct perf_wide *wide, uint64_t time);

@@ -110,6 +110,15 @@ void perf_check_threads(struct engine_run *run, uint64_t now)
     }
 }
 
+void perf_reopen(struct engine_run *run)
+{
+    size_t place = 0;
+    perf_sets_reopen(&run->sets);
+    for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;)
+        if (!t->ended)
+            perf_set_open_late(&run->sets, t);
+}
+
 uint64_t perf_read_all(struct engine_run *run)
 {
     uint64_t first = clock_now();

@@ -27,7 +27,9 @@ static const double longest = 30000;        /* [ns] of a measurement: it was int
 static const double shortest_timer = 50000; /* [ns] it must not fire while it is measured */
 static const double least_part = 1. / 16, most_part = 0.9;
 static const double shortest_on = 2e6; /* [ns] mean */
-static const double spared = 20;       /* turning samplers on or off may take this part of a turn */
+static const double shortest_open =
+    4e6; /* [ns] the same where samplers are closed: opening them costs more */
+static const double spared = 20; /* turning samplers on or off may take this part of a turn */
 enum {
     LOOKS = 16,
     FIRST = 8,
@@ -61,6 +63,7 @@ void perf_switch_start(struct engine_run *run)
     struct perf_switch *s = &run->switches;
     *s = (struct perf_switch){.sampler = perf_open_probe(&run->setup, SECOND),
                               .counter = perf_open_probe(&run->setup, 0),
+                              .allowed = 1,
                               .part = 1,
                               .batch = run->sets.batch,
                               .wakeup = run->setup.wakeup,
@@ -142,11 +145,22 @@ static void set_batch(struct engine_run *run, bool batch)
             perf_set_open(&run->sets, t, false);
 }
 
+/* Samplers that are off are inherited all the same: where that costs too much, they are closed. */
 static void turn(struct engine_run *run, bool on)
 {
     uint64_t begin = clock_now();
-    perf_sets_turn(&run->sets, on);
+    if (on && run->sets.closed)
+        perf_reopen(run);
+    if (!on && run->wide.part < 1)
+        perf_sets_close(&run->sets);
+    else
+        perf_sets_turn(&run->sets, on);
     run->switches.turning = clock_now() - begin;
+}
+
+static bool is_off(const struct engine_run *run)
+{
+    return run->sets.off || run->sets.closed;
 }
 
 /* Turns samplers on or off if it is time, and determines when it is time again. */
@@ -154,7 +168,7 @@ static void take_turns(struct engine_run *run, uint64_t now)
 {
     struct perf_switch *s = &run->switches;
     if (s->part >= 1) {
-        if (run->sets.off)
+        if (run->sets.off || (run->sets.closed && !run->wide.on))
             turn(run, true);
         s->turn = UINT64_MAX;
         if (s->calm >= CALM && s->batch)
@@ -162,13 +176,14 @@ static void take_turns(struct engine_run *run, uint64_t now)
         return;
     }
     run->result->gave_way = true;
-    set_batch(run, false);
+    if (s->allowed < 1)
+        set_batch(run, false);
     if (s->turn != UINT64_MAX && now < s->turn)
         return;
-    turn(run, run->sets.off);
+    turn(run, is_off(run));
     s->phase = clock_phase(s->phase);
-    double on = fmax(shortest_on, spared * (double)s->turning);
-    double length = (0.5 + s->phase) * (run->sets.off ? on * (1 - s->part) / s->part : on);
+    double on = fmax(run->wide.part < 1 ? shortest_open : shortest_on, spared * (double)s->turning);
+    double length = (0.5 + s->phase) * (is_off(run) ? on * (1 - s->part) / s->part : on);
     s->turn = clock_now() + (uint64_t)length;
 }
 
@@ -178,11 +193,12 @@ void perf_switch_work(struct engine_run *run, uint64_t now)
     if (now >= s->check) {
         measure_both(run);
         count(run);
-        s->part = run->wide.on ? 1 : part_allowed(run);
-        s->calm = s->part < 1 ? 0 : s->calm + 1;
+        s->allowed = part_allowed(run);
+        s->calm = s->allowed < 1 ? 0 : s->calm + 1;
         uint64_t cost = clock_now() - now;
         s->check = now + (check_every > spared_check * cost ? check_every : spared_check * cost);
     }
+    s->part = run->wide.on ? 1 : fmin(s->allowed, run->wide.part);
     take_turns(run, now);
 }
 

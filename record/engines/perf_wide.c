@@ -9,6 +9,9 @@
  * The timers run while other programs run as well, and on idle CPUs: therefore threads get samplers again when few are
  * created. Periods are random, and change at moments that do not depend on the program: this process reads the rings
  * at times of its own then, not when they have news.
+ *
+ * Where whole CPUs may not be sampled, threads inherit samplers only in a part of the time: perf_switch.c closes the samplers of
+ * all threads, and opens them again, at random moments. The threads seen then stand for all.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -26,8 +29,10 @@ static const uint64_t longest = SECOND / 5;        /* in which so many are worth
 static const uint64_t calm = SECOND;               /* before threads get samplers again */
 static const uint64_t change_every = SECOND / 500; /* between draws of a period, at least */
 static const double much = 0.5;                    /* of what --max-overhead allows */
-static const double few = 0.25; /* of the births when whole CPUs began to be sampled */
-enum { FIRST = 4 };             /* measurements, checks */
+static const double few = 0.25;   /* of the births when whole CPUs began to be sampled */
+static const double memory = 0.9; /* of a check for what was counted in the one before */
+static const double least_part = 1. / 16;
+enum { FIRST = 4 }; /* measurements, checks */
 
 /* What the kernel needs to create an event and to end it: the least, because any may be interrupted [ns]. */
 static double measure(const struct engine_run *run)
@@ -50,6 +55,7 @@ void perf_wide_start(struct engine_run *run)
     run->wide = (struct perf_wide){.event = measure(run),
                                    .until = UINT64_MAX,
                                    .since = UINT64_MAX,
+                                   .part = 1,
                                    .own = clock_thread(),
                                    .checked = run->start};
 }
@@ -113,41 +119,41 @@ static void turn_all(struct engine_run *run, bool on)
     }
 }
 
-/* RATE: of births, per ns. */
-static void start_wide(struct engine_run *run, double rate)
+/* The rate may have been reduced because of the threads. */
+static void restore_rate(struct engine_run *run)
+{
+    double mean = (double)SECOND / run->options->frequency;
+    if (run->gave_way)
+        perf_sets_rate(&run->sets, mean, mean);
+    run->gave_way = false;
+}
+
+static void start_wide(struct engine_run *run)
 {
     struct perf_wide *w = &run->wide;
     w->refused = !open_all(run);
     if (w->refused)
         return;
     perf_sets_close(&run->sets);
-    if (run->gave_way) /* because of the threads */
-        perf_sets_rate(&run->sets, (double)SECOND / run->options->frequency,
-                       (double)SECOND / run->options->frequency);
-    run->gave_way = false;
+    restore_rate(run);
     w->on = run->result->wide = true;
-    w->rate = rate;
-    w->since = w->crowded = clock_now();
+    w->since = clock_now();
     w->until = UINT64_MAX;
     turn_all(run, true);
 }
 
 static void stop_wide(struct engine_run *run)
 {
-    size_t place = 0;
     turn_all(run, false);
     run->wide.on = false;
     run->wide.until = clock_now();
-    perf_sets_reopen(&run->sets);
-    for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;)
-        if (!t->ended)
-            perf_set_open_late(&run->sets, t);
+    perf_reopen(run);
 }
 
-/* What is inherited costs a thread [ns]. */
-static double cost_of_birth(const struct engine_run *run, bool samplers)
+/* What is inherited costs a thread [ns]; PART of the threads inherit samplers. */
+static double cost_of_birth(const struct engine_run *run, double part)
 {
-    return run->wide.event * (double)run->setup.cpu_count * (samplers ? 2 : 1);
+    return run->wide.event * (double)run->setup.cpu_count * (1 + part);
 }
 
 /* The CPU time that sampling threads has cost since the last check, as a part of what is allowed. */
@@ -155,12 +161,36 @@ static double worth(struct engine_run *run, uint64_t births)
 {
     struct perf_wide *w = &run->wide;
     uint64_t own = clock_thread(), program = perf_program_cpu(run);
-    double cost = (double)births * (cost_of_birth(run, true) - cost_of_birth(run, false));
+    double cost = (double)births * (cost_of_birth(run, 1) - cost_of_birth(run, 0));
     double allowed = run->options->max_overhead * (double)(program - w->program);
+    w->asked = memory * w->asked + cost;
+    w->allowed = memory * w->allowed + allowed - (double)(own - w->own);
     cost += w->on ? 0 : (double)(own - w->own);
     w->own = own;
     w->program = program;
     return allowed > 0 ? cost / allowed : 0;
+}
+
+/* Determines in which part of the time threads inherit samplers. */
+static void set_part(struct perf_wide *w)
+{
+    double part = w->sparse && w->asked > 0 ? w->allowed / w->asked : 1;
+    w->part = fmin(fmax(part, least_part), 1);
+}
+
+/* Many threads are created, RATE per ns: samples CPUs, or samples threads in a part of the time only. */
+static void give_way(struct engine_run *run, double rate, uint64_t now)
+{
+    struct perf_wide *w = &run->wide;
+    w->rate = rate;
+    w->crowded = now;
+    if (!w->refused)
+        start_wide(run);
+    w->sparse = !w->on;
+    if (!w->sparse)
+        return;
+    restore_rate(run);
+    run->result->sparse = true;
 }
 
 void perf_wide_work(struct engine_run *run, uint64_t now)
@@ -173,15 +203,18 @@ void perf_wide_work(struct engine_run *run, uint64_t now)
     if (births < some && time < longest)
         return;
     double part = worth(run, births), rate = (double)births / fmax((double)time, 1);
-    w->cost += (double)births * cost_of_birth(run, !w->on);
+    w->cost += (double)births * cost_of_birth(run, w->on ? 0 : w->part);
     w->births = run->births;
     w->checked = now;
     if (rate > few * w->rate)
         w->crowded = now;
-    if (!w->on && !w->refused && births >= some && part > much)
-        start_wide(run, rate);
+    if (!w->on && !w->sparse && births >= some && part > much)
+        give_way(run, rate, now);
     else if (w->on && now - w->crowded > calm)
         stop_wide(run);
+    else if (w->sparse && now - w->crowded > calm)
+        w->sparse = false;
+    set_part(w);
 }
 
 bool perf_wide_covers(const struct perf_wide *wide, uint64_t time)

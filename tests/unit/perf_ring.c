@@ -24,7 +24,8 @@ struct fake {
 
 static bool begin(struct fake *f)
 {
-    *f = (struct fake){.fd = memfd_create("ring", MFD_CLOEXEC), .page = (size_t)sysconf(_SC_PAGESIZE)};
+    *f = (struct fake){.fd = memfd_create("ring", MFD_CLOEXEC),
+                       .page = (size_t)sysconf(_SC_PAGESIZE)};
     f->size = pages * f->page;
     if (f->fd < 0 || ftruncate(f->fd, (off_t)(f->page + f->size)) != 0)
         return false;
