@@ -34,6 +34,15 @@ static const double seed_life =
  * in each mean. By simulation. */
 static const double dense = 0.67;
 
+/* In (0, 1): xorshift64*, the upper 53 bits. */
+static double uniform(struct perf_sets *sets)
+{
+    sets->state ^= sets->state >> 12;
+    sets->state ^= sets->state << 25;
+    sets->state ^= sets->state >> 27;
+    return ((double)((sets->state * UINT64_C(0x2545F4914F6CDD1D)) >> 11) + 0.5) * 0x1p-53;
+}
+
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
                     double frequency, bool random, bool prompt_reaction)
 {
@@ -49,6 +58,7 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
     if (getrandom(&sets->state, sizeof sets->state, GRND_NONBLOCK) != sizeof sets->state)
         sets->state = clock_now();
     sets->state |= 1;
+    sets->phase = uniform(sets);
 }
 
 void perf_sets_rate(struct perf_sets *sets, double mean, double exact)
@@ -67,15 +77,6 @@ void perf_sets_turn(struct perf_sets *sets, bool on)
     sets->off = !on;
 }
 
-/* In (0, 1): xorshift64*, the upper 53 bits. */
-static double uniform(struct perf_sets *sets)
-{
-    sets->state ^= sets->state >> 12;
-    sets->state ^= sets->state << 25;
-    sets->state ^= sets->state >> 27;
-    return ((double)((sets->state * UINT64_C(0x2545F4914F6CDD1D)) >> 11) + 0.5) * 0x1p-53;
-}
-
 /* How long a period is used [ns]. */
 static double batch_length(const struct perf_sets *sets)
 {
@@ -89,10 +90,23 @@ static double floor_of(const struct perf_sets *sets, bool birth)
     return sets->batch ? shortest_batch : shortest;
 }
 
-/* One of many equal intervals around MEAN, so that a mean of all has one sample [ns]. */
+/* One of many equal intervals around MEAN, so that a mean of all has one sample [ns]; AT in 0..1. */
+static double equal_at(double mean, double at)
+{
+    return mean * (narrow + (wide - narrow) * at) * log(wide / narrow);
+}
+
 static double draw_equal(struct perf_sets *sets, double mean)
 {
-    return mean * (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow);
+    return equal_at(mean, uniform(sets));
+}
+
+/* The same for batches that follow each other. They are spread evenly: with independent ones, the rate of a second would be wrong
+ * by a percent. What follows a birth must be independent. */
+static double draw_even(struct perf_sets *sets)
+{
+    sets->phase = clock_phase(sets->phase);
+    return equal_at(sets->mean, sets->phase);
 }
 
 /* From one sample that counts to the next [ns]. */
@@ -319,7 +333,7 @@ void perf_sets_reopen(struct perf_sets *sets)
 
 double perf_sets_draw(struct perf_sets *sets)
 {
-    return fmax(draw_equal(sets, sets->mean), shortest_batch);
+    return fmax(draw_even(sets), shortest_batch);
 }
 
 /* Draws the period of the next child. What it inherits must not depend on whether its creator was sampled: a period that the
@@ -487,7 +501,7 @@ static bool counts_now(const struct perf_sampler *sampler)
 /* A period for a batch [ns]: half a period is lost to each batch. */
 static double draw_batch(struct perf_sets *sets)
 {
-    double period = draw(sets);
+    double period = draw_even(sets);
     return period * (1 - 0.5 * period / batch_length(sets));
 }
 

@@ -90,6 +90,7 @@ struct perf_sets {
     bool fired;     /* those of some set */
     double opening; /* how long it takes to open samplers [ns] */
     uint64_t state; /* of the random numbers */
+    double phase;   /* 0..1: of the periods of batches */
 };
 
 /* FREQUENCY in Hz; SETUP is borrowed, OUTPUTS is copied. PROMPT: this process does not wait for a CPU, so that short periods

@@ -251,4 +251,21 @@ static void single(struct check *check)
     check_rates(check, 100, 20000);
 }
 
-CHECK_MAIN({"batches", batches}, {"single", single})
+/* Over a second, the periods of batches give the requested rate. */
+static void even(struct check *check)
+{
+    const struct perf_setup setup = {.cpu_count = 1, .per_ns = 1};
+    const int output = 0;
+    struct perf_sets sets;
+    perf_sets_init(&sets, &setup, &output, 1000, true, true);
+    for (int run = 0; run < 100; run++) {
+        double samples = 0;
+        for (int batch = 0; batch < 125; batch++)
+            samples += PERF_BATCH * sets.mean / perf_sets_draw(&sets);
+        if (fabs(samples / 1000 - 1) > 0.02)
+            CHECK_FAIL("%.0f samples in place of 1000", samples);
+    }
+    perf_sets_free(&sets);
+}
+
+CHECK_MAIN({"batches", batches}, {"single", single}, {"even", even})
