@@ -216,10 +216,11 @@ static uint64_t end_of_hidden(const struct perf_rings *rings, const struct ring 
     return end;
 }
 
-/* Until where RING, which has been read up to TAIL, may be read. */
-static uint64_t readable(const struct perf_rings *rings, struct ring *ring, uint64_t tail)
+/* Until where RING, which has been read up to TAIL, may be read at NOW [CLOCK_MONOTONIC]. */
+static uint64_t readable(const struct perf_rings *rings, struct ring *ring, uint64_t tail,
+                         uint64_t now)
 {
-    uint64_t now = clock_now(), head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     uint64_t until = head > tail ? head : tail;
     ring->hidden = hidden_at(rings, ring, until, rings->size - (until - tail), now) > 0;
     if (!ring->hidden)
@@ -244,10 +245,11 @@ void perf_rings_read(struct perf_rings *rings,
                                   const struct perf_event_header *header),
                      void *context)
 {
+    uint64_t now = clock_now(); /* not once for each of many rings */
     compact(rings);
     for (uint32_t i = 0; i < rings->count; i++) {
         struct ring *ring = &rings->list[i];
-        uint64_t tail = ring->page->data_tail, until = readable(rings, ring, tail);
+        uint64_t tail = ring->page->data_tail, until = readable(rings, ring, tail, now);
         for (size_t size; (size = size_at(rings, ring, tail, until - tail)) > 0; tail += size) {
             take(rings, i, tail, size);
             struct perf_record *record = &rings->records[rings->record_count - 1];
