@@ -92,6 +92,6 @@ static void nothing_of_nothing(struct check *check)
 }
 
 CHECK_MAIN({"round_trip", round_trip}, {"little_endian", little_endian},
-           {"nothing_after_the_end", nothing_behind_the_end},
+           {"nothing_after_the_end", nothing_after_the_end},
            {"string_longer_than_data", string_longer_than_data}, {"grows", grows},
            {"nothing_of_nothing", nothing_of_nothing})

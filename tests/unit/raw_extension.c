@@ -232,6 +232,6 @@ static void contents(struct check *check)
 }
 
 CHECK_MAIN({"round_trip", round_trip}, {"every_truncation", every_truncation},
-           {"trailing_data", data_behind_the_end}, {"counts_that_lie", counts_that_lie},
+           {"trailing_data", trailing_data}, {"counts_that_lie", counts_that_lie},
            {"unknown_optional_block", unknown_optional_block},
            {"rows_are_counted", rows_are_counted}, {"contents", contents})
