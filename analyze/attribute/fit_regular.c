@@ -222,7 +222,7 @@ static struct fit_regular *reserve(struct fit *fit, size_t size)
     if (fit->regular == NULL)
         fit->regular = mem_zalloc(1, sizeof *fit->regular);
     struct fit_regular *r = fit->regular;
-    size_t room = (size + 7) / 8 * 8 + 8 * SPREAD; /* not in the same lines of the cache */
+    size_t room = (size + 7) / 8 * 8 + (size_t)8 * SPREAD; /* not in the same lines of the cache */
     if (ARRAYS * room > fit->regular_capacity) {
         free(fit->regular_room);
         fit->regular_room = mem_aligned(64, ARRAYS * room, sizeof *fit->regular_room);

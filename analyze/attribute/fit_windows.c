@@ -276,7 +276,7 @@ static void measure_windows(struct fit_windows *w)
     memset(w->ns, 0, w->count * sizeof w->ns[0]);
     memset(w->last, 0, w->count * sizeof w->last[0]);
     mark_edges(w->in[0], w->in[1], s->count, edge);
-    memset(edge + s->count, 1, 2 * STEP);
+    memset(edge + s->count, 1, (size_t)2 * STEP);
     size_t open = 0;
     double ns = 0; /* of the open window */
     for (size_t i = 0, end;; i = end + 1) {

@@ -115,8 +115,9 @@ def headers_alone(root):
 
 
 def analyzer(root):
+    """The code that is installed: of the rest, clang-tidy follows the paths, too."""
     return each(lambda path: cached(["gcc", *FLAGS, *ANALYZER, "-S", "-o", "/dev/null", path], root, path),
-                sources.files(root, ".c"))
+                sources.files(root, ".c", folders=sources.FLOORS))
 
 
 def clang_tidy_settings(root):

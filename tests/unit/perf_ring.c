@@ -118,10 +118,10 @@ static void round_and_round(struct check *check)
     struct fake f;
     unsigned written = 0;
     CHECK(begin(&f));
-    for (uint16_t size = SMALL; size <= SMALL + 16; size = (uint16_t)(size + 8))
+    for (unsigned size = SMALL; size <= SMALL + 16; size += 8)
         for (size_t bytes = 0; bytes < 3 * f.size; bytes += f.size / 8) {
             for (size_t i = 0; i < f.size / 8; i += size, written++)
-                put(&f, size);
+                put(&f, (uint16_t)size);
             announce(&f);
             take(&f);
             CHECK_EQ(f.read, written);
