@@ -10,6 +10,7 @@ import re
 import struct
 import subprocess
 import sys
+import unittest
 
 import pbin
 import tool

@@ -10,6 +10,7 @@ import random
 import struct
 import subprocess
 import sys
+import unittest
 from fractions import Fraction
 
 import pbin
