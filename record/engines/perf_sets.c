@@ -26,7 +26,9 @@ static const double narrow = 0.5, wide = 1.5;              /* means: of the peri
 static const uint64_t batch_time = SECOND / 1000;          /* shortest batch */
 static const double soon = 0.25;      /* means: the thread has hardly done anything else since */
 static const double soonest = 250000; /* [ns] sooner, this process hardly ever reads a sample */
-static const double overdue = 16;     /* batches */
+static const double balance = 32;     /* batches in which a deviation of the rate is made up for */
+static const double most_balance = 0.2;
+static const double overdue = 16;            /* batches */
 static const uint64_t retry = SECOND / 1000; /* between looks at a thread that waits */
 static const double seed_life =
     64; /* means: a thread that has created none for so long samples as others do */
@@ -498,11 +500,12 @@ static bool counts_now(const struct perf_sampler *sampler)
            read(sampler->fd, &second, sizeof second) == sizeof second && second > first;
 }
 
-/* A period for a batch [ns]: half a period is lost to each batch. */
+/* A period for a batch [ns]. How much is lost until it begins, and whether batches of long periods last longer, depends on how
+ * fast this process reacts: what is missing or too much is made up for in the next batches. */
 static double draw_batch(struct perf_sets *sets)
 {
-    double period = draw_even(sets);
-    return period * (1 - 0.5 * period / batch_length(sets));
+    double part = sets->ahead / (balance * batch_length(sets));
+    return draw_even(sets) * (1 + fmin(fmax(part, -most_balance), most_balance));
 }
 
 /* Draws the period of the next batch after a sample at TIME on CPU, but not while THREAD waits, and not later, when it may have
@@ -524,9 +527,11 @@ static void renew(struct perf_sets *sets, const struct perf_thread *thread,
     if (!counts && !process_thread_runs((pid_t)thread->pid, (pid_t)thread->tid))
         return;
     double period = draw_batch(sets);
-    if (counts || !late)
+    if (counts || !late) {
+        uint64_t old = sampler->period.length; /* of samples that have yet to be read, too */
         arm(sets, sampler, period, 0, false);
-    else
+        sets->ahead -= (double)((sampler->period.armed - time) % old);
+    } else
         arm(sets, sampler, period * uniform(sets), period, true);
 }
 
@@ -548,6 +553,7 @@ static double sampled(struct perf_sets *sets, struct perf_thread *thread,
 {
     if (sets->batch && !sampler->birth) {
         double period = (double)sampler->period.length;
+        sets->ahead += sets->mean - period;
         renew(sets, thread, sampler, cpu, time);
         return period;
     }

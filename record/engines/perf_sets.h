@@ -91,6 +91,7 @@ struct perf_sets {
     double opening; /* how long it takes to open samplers [ns] */
     uint64_t state; /* of the random numbers */
     double phase;   /* 0..1: of the periods of batches */
+    double ahead;   /* by how much samples of batches came too early so far; late: negative [ns] */
 };
 
 /* FREQUENCY in Hz; SETUP is borrowed, OUTPUTS is copied. PROMPT: this process does not wait for a CPU, so that short periods
