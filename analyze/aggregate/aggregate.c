@@ -85,6 +85,7 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
         pbin_meta_copy(&a->meta, meta);
         quantity_of(&a->meta, &a->quantity);
         a->meta.wall_ns = a->meta.latency_ns = a->meta.samples = a->meta.idle_samples = 0;
+        a->meta.unattributed = 0;
         a->any = true;
         a->first = mem_strdup(name);
         return 0;

@@ -566,9 +566,23 @@ static int check_aggregated(const struct aggregate *a, const struct pbin_meta *m
     return 0;
 }
 
+/* Adds the energy in no row of an aggregated profile. */
+static int take_unattributed(struct input *in, struct error *err)
+{
+    double joule = pbin_reader_meta(in->reader)->unattributed;
+    if (!exact_fits(joule, ENERGY_SHIFT, WEIGH_ROOM))
+        return error_set(err, in->name, NO_OFFSET, "impossible energy in no row: %g J", joule);
+    in->aggregate->rows.overflow |=
+        __builtin_add_overflow(in->aggregate->unattributed, exact_of_double(joule, ENERGY_SHIFT),
+                               &in->aggregate->unattributed);
+    return 0;
+}
+
 /* Checks of an aggregated profile that need all of it. */
 static int end_aggregated(struct input *in, struct error *err)
 {
+    if (take_unattributed(in, err) != 0)
+        return -1;
     take_waiting(in, pbin_reader_meta(in->reader)->idle_samples);
     suggest_names(in->attribution.selection, pbin_reader_definitions(in->reader), in->name,
                   in->reporter);

@@ -155,12 +155,23 @@ static void write_fit(const struct aggregate *a, struct pbin_writer *writer)
             }
 }
 
+/* Was a part left out? What is in no row then belongs to all. */
+static bool is_filtered(const struct aggregate *a)
+{
+    for (size_t r = 0; r < aggregate_row_count(a); r++)
+        if (aggregate_row(a, r)->sums.runs > 0 && aggregate_is_excluded(a, aggregate_row(a, r)))
+            return true;
+    return false;
+}
+
 int aggregate_write(const struct aggregate *a, struct output *out, const char *tool)
 {
     struct pbin_meta meta = *aggregate_meta(a);
     char *keys = join_keys(aggregate_keys(a));
     meta.keys = keys;
     meta.tool = (char *)tool;
+    meta.unattributed =
+        is_filtered(a) ? 0 : exact_to_double(aggregate_unattributed(a), ENERGY_SHIFT, 1);
     struct pbin_writer *writer = pbin_writer_open(out, &meta);
     write_runs(a, writer);
     write_rows(a, writer);

@@ -42,7 +42,8 @@ struct pbin_meta {
     double volts;      /* supply voltage [V] for a current; 0: unknown */
     double
         baseline_w; /* power without the program [W], of the sources of the PMU value; 0: unknown */
-    uint64_t cpus;  /* CPUs that the program could use; 0: unknown */
+    double unattributed;   /* aggregated: energy in no row [J], over all runs */
+    uint64_t cpus;         /* CPUs that the program could use; 0: unknown */
     uint64_t wall_ns;      /* wall time of the run [ns] */
     uint64_t latency_ns;   /* time spent in the sampler [ns] */
     uint64_t samples;      /* number of samples */

@@ -21,7 +21,7 @@ const struct pbin_field pbin_fields[] = {
     FIELD(volts, 'f', "V"),       FIELD(cpus, 'u', ""),        FIELD(wall_ns, 'u', "ns"),
     FIELD(latency_ns, 'u', "ns"), FIELD(samples, 'u', ""),     FIELD(frequency, 'u', "mHz"),
     FIELD(baseline_w, 'f', "W"),  FIELD(cpu_time, 'u', ""),    FIELD(times, 'u', ""),
-    FIELD(idle_samples, 'u', ""), FIELD(attribution, 's', ""),
+    FIELD(idle_samples, 'u', ""), FIELD(attribution, 's', ""), FIELD(unattributed, 'f', "J"),
 };
 const size_t pbin_field_count = sizeof pbin_fields / sizeof pbin_fields[0];
 

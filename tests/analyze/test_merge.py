@@ -3,6 +3,7 @@
 SPDX-License-Identifier: MIT
 """
 import itertools
+import json
 import os
 import random
 import resource
@@ -349,6 +350,28 @@ class Inputs(MergeCase):
         both = self.succeeds(["pbin-aggregate", "-q", "--format", "csv", "-0", "--files-from", "-", "a.pbin"],
                              stdin="\0".join(names[1:]).encode(), cwd=self.folder).out
         self.assertEqual(both, want)
+
+    def test_energy_in_no_row(self):
+        """The model `thread` gives none to samples without threads: aggregated profiles keep it, whatever they are joined to."""
+        paths, parts = [], []
+        for i in range(2):
+            profile = profiles.make(700 + i, samples=60)
+            for sample in profile.samples[::3]:
+                sample.entries = []
+            paths.append(self.profile(f"{i}.pbin", profile))
+            parts.append(f"{self.folder}/part{i}.pbin")
+            self.succeeds(["pbin-aggregate", "-q", "--energy-model=thread", "-o", parts[-1], paths[-1]])
+        for mode in ("mean", "add"):
+            tables = [json.loads(self.succeeds(["pbin-aggregate", "-q", "--energy-model=thread", "--format=json", "--mode", mode, *files]).out)
+                      for files in (paths, parts, [paths[0], parts[1]])]
+            for table in tables:
+                self.assertNotEqual(table["profile"]["energy_unattributed_J"], 0)
+                for fact in ("energy_J", "power_W", "energy_unattributed_J"):
+                    self.assertEqual(table["profile"][fact], tables[0]["profile"][fact])
+        filtered = f"{self.folder}/filtered.pbin"
+        self.succeeds(["pbin-aggregate", "-q", "--energy-model=thread", "--filter", "function=f0", "-o", filtered, paths[0]])
+        table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--energy-model=thread", "--format=json", filtered]).out)
+        self.assertNotIn("energy_unattributed_J", table["profile"])
 
     def test_bad_lists(self):
         self.fails(["pbin-aggregate", "--files-from", "-"], stdin=b"")
