@@ -115,9 +115,8 @@ def headers_alone(root):
 
 
 def analyzer(root):
-    """The code that is installed: of the rest, clang-tidy follows the paths, too."""
     return each(lambda path: cached(["gcc", *FLAGS, *ANALYZER, "-S", "-o", "/dev/null", path], root, path),
-                sources.files(root, ".c", folders=sources.FLOORS))
+                sources.files(root, ".c"))
 
 
 def clang_tidy_settings(root):
@@ -134,12 +133,17 @@ def clang_tidy(root):
         return ["clang-tidy-14", "--quiet", *group, "--", *FLAGS]
 
     def look(group):
-        kept = {path: Kept(command(path), root, path, settings) for path in group}
-        new = [path for path in group if kept[path].read() is None]
-        if new and root == sources.ROOT and not output_of(command(*new), root):
-            for path in new:
-                kept[path].write("")
-        return [cached(command(path), root, path, settings) for path in group]
+        if root != sources.ROOT:
+            return [output_of(command(path), root) for path in group]
+        kept = [Kept(command(path), root, path, settings) for path in group]
+        found = [k.read() for k in kept]
+        new = [path for path, findings in zip(group, found) if findings is None]
+        clean = new and not output_of(command(*new), root)
+        for i, path in enumerate(group):
+            if found[i] is None:
+                found[i] = "" if clean else output_of(command(path), root)
+                kept[i].write(found[i])
+        return found
 
     for group, findings in each(look, [paths[i:i + 16] for i in range(0, len(paths), 16)]):
         yield from zip(group, findings)
