@@ -520,13 +520,14 @@ static uint32_t ran_before(const struct fit_view *v, size_t k)
  * is known where windows end. */
 static bool is_divided(const struct fit_view *v)
 {
-    size_t empty = 0, waiting = 0;
+    size_t waiting = 0, first = 0;
     size_t alike[2] = {0, 0}, others[2] = {0, 0}; /* [1]: with a sample without threads between */
-    for (size_t i = 0, k = 0, since = 0; i < v->stretch->count && v->uses != NULL; i++) {
-        if (v->threads[i] == 0) {
-            empty++;
-            since = k;
-        }
+    while (first < v->stretch->count && v->threads[first] > 0)
+        first++;
+    if (v->uses == NULL || first == v->stretch->count) /* the usual case */
+        return false;
+    for (size_t i = 0, k = 0, since = 0; i < v->stretch->count; i++) {
+        since = v->threads[i] == 0 ? k : since;
         for (size_t end = k + v->threads[i]; k < end; k++) {
             bool ran = v->cpu_ns[k] > 0;
             uint32_t p = ran ? ran_before(v, k) : STRETCH_NONE;
@@ -535,7 +536,7 @@ static bool is_divided(const struct fit_view *v)
                 (are_alike(v->cpu_ns[k], v->cpu_ns[p]) ? alike : others)[p < since]++;
         }
     }
-    return empty > 0 && waiting > 0 && alike[0] > others[0] && others[1] >= alike[1];
+    return waiting > 0 && alike[0] > others[0] && others[1] >= alike[1];
 }
 
 void fit_add_stretch(struct fit *fit, const struct fit_view *view)
