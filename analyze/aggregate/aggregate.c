@@ -86,6 +86,7 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
         quantity_of(&a->meta, &a->quantity);
         a->meta.wall_ns = a->meta.latency_ns = a->meta.samples = a->meta.idle_samples = 0;
         a->meta.unattributed = 0;
+        a->meta.own_intervals = PBIN_OWN_NONE;
         a->any = true;
         a->first = mem_strdup(name);
         return 0;

@@ -400,7 +400,7 @@ static void warn_of_fit(const struct input *in)
                        "%s: CPU times are averages over several samples: --energy-model=fit cannot "
                        "determine what ran in a window, and its intervals are too narrow",
                        in->name);
-    if (fit != NULL && fit_excess_is_most(&fit->excess))
+    if (fit != NULL && (fit_excess_is_most(&fit->excess) || fit_own_is_most(&fit->own)))
         report_warning(in->reporter,
                        "%s: functions run for no longer than the time between two samples: "
                        "--energy-model=fit can hardly separate them, and its intervals are wide",

@@ -211,6 +211,7 @@ static void fit_window(struct attribution *a, const struct pbin_definitions *all
                             .uses = work->uses,
                             .cpu_ns = work->cpu_ns,
                             .counts = selected,
+                            .own = (enum pbin_own)a->meta->own_intervals,
                             .cpu_known = a->meta->cpu_time,
                             .thread_samples = v->thread_samples,
                             .number = a->weigher.number - v->count};

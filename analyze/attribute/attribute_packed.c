@@ -219,6 +219,7 @@ static void fit_stretch(struct attribution *a, const struct pbin_definitions *al
                             .threads = w->in.threads + w->next - c->samples,
                             .uses = work->packed.varied ? work->uses : NULL,
                             .cpu_ns = work->cpu_ns,
+                            .own = (enum pbin_own)a->meta->own_intervals,
                             .cpu_known = true,
                             .thread_samples = work->packed.thread_samples,
                             .number = w->number - c->samples};

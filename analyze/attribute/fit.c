@@ -213,6 +213,7 @@ static void merge_sums(struct fit *to, const struct fit *from, const uint16_t *c
     to->averaged += from->averaged;
     to->updates += from->updates;
     fit_excess_merge(&to->excess, &from->excess);
+    fit_own_merge(&to->own, &from->own);
     for (size_t a = 0; a < from->columns; a++) {
         fit_put(to, &to->cpu[column[a]], from->cpu[a]);
         fit_put(to, &to->switched[column[a]], from->switched[a]);
@@ -276,7 +277,8 @@ static void correct_less(struct fit *fit, double part)
 void fit_end(struct fit *fit)
 {
     fit_flush(fit);
-    double part = fit_excess_part(&fit->excess);
+    double part =
+        fit->own.kind != PBIN_OWN_NONE ? fit_own_part(&fit->own) : fit_excess_part(&fit->excess);
     if (part != 1)
         correct_less(fit, part);
     empty(&fit->first);

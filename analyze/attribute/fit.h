@@ -21,6 +21,7 @@
 #include <math.h>
 
 #include "analyze/attribute/fit_excess.h"
+#include "analyze/attribute/fit_own.h"
 #include "analyze/attribute/fit_seen.h"
 #include "analyze/attribute/fit_times.h"
 #include "analyze/attribute/rowset.h"
@@ -119,6 +120,7 @@ struct fit {
         updates; /* of the sensor in the profiles read: ends of windows before some are joined */
     /* while a profile is read */
     struct fit_excess excess;
+    struct fit_own own;
     bool divided; /* a window has ended, and FIRST is what precedes it */
     struct fit_window first, open;
     enum fit_mode first_mode, mode; /* of the first and of the last stretch */

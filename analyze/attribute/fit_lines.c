@@ -169,7 +169,7 @@ static void give_up(struct fit_windows *w, size_t i, size_t reach, uint16_t colu
 static size_t reach_of(const struct fit_windows *w, size_t i, size_t reach)
 {
     size_t own = 1;
-    while (own < reach && !(w->divided && w->view->threads[i - own] == 0))
+    while (!w->own && own < reach && !(w->divided && w->view->threads[i - own] == 0))
         own++;
     return own;
 }
@@ -199,6 +199,26 @@ static void pair_up(struct fit_windows *w, size_t i, size_t k)
     fit_entry_of(fit, window, b)[2] += first;
     fit_entry_of(fit, window, a)[2] -= first;
     count_switch(fit, a, b, sqrt(8 * first * second));
+}
+
+/* How it follows the two samples of its thread before. */
+static void look_back(struct fit_windows *w, size_t i, size_t k)
+{
+    const struct fit_view *v = w->view;
+    const uint16_t *of = w->fit->of;
+    uint32_t p = v->uses[k].previous, earlier = p != STRETCH_NONE ? v->uses[p].previous : p;
+    if (earlier == STRETCH_NONE)
+        return;
+    size_t before = w->fit->sample[p];
+    struct fit_own_sample sample = {
+        .ns = v->cpu_ns[k],
+        .ns_before = v->cpu_ns[p],
+        .changed = of[k] != of[p],
+        .changed_of_two = of[k] != of[earlier],
+        .inside = fit_window_of(w, 1, before) == fit_window_of(w, 0, i),
+        .paired = w->fit->paired[k],
+    };
+    fit_own_add(&w->fit->own, &sample);
 }
 
 static void add_between(struct fit_windows *w, size_t i, const struct link *own, uint16_t a,
@@ -238,7 +258,7 @@ static void add_thread_sample(struct fit_windows *w, size_t i, size_t k)
     if (!(cpu_ns > 0) || !(v->stretch->ns[i] > 0))
         return;
     struct link own = links_of(v, w->fit, i, k);
-    if (w->divided) /* its interval says nothing about its CPU time */
+    if (w->divided || w->own) /* its interval says nothing about its CPU time */
         own = (struct link){FIT_NOWHERE, FIT_NOWHERE, false};
     if (own.before != FIT_NOWHERE)
         a = w->fit->of[own.before];
@@ -253,6 +273,8 @@ static void add_thread_sample(struct fit_windows *w, size_t i, size_t k)
         add_between(w, i, &own, a, b, cpu_ns);
     if (use != NULL && reach == 1 && !own.shares)
         pair_up(w, i, k);
+    if (w->own)
+        look_back(w, i, k);
 }
 
 /* ---- threads that are in every sample ---- */

@@ -4,6 +4,7 @@
 #define ANALYZE_ATTRIBUTE_FIT_VIEW_H
 
 #include "analyze/attribute/stretch.h"
+#include "formats/pbin/pbin.h"
 
 /* A settled stretch. Everything is borrowed. */
 struct fit_view {
@@ -14,6 +15,7 @@ struct fit_view {
     const uint32_t *row;            /* [thread samples] in the rowset */
     const bool *counts;             /* [samples]: is it selected? NULL: all are */
     const bool *waits; /* [thread samples]: is CPU_NS of time that it waited? NULL: no */
+    enum pbin_own own; /* of the recording */
     bool cpu_known;    /* the recording has CPU times; otherwise, CPU_NS is the interval */
     size_t thread_samples;
     uint64_t number; /* of the first sample */

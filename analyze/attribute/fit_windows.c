@@ -551,10 +551,12 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
              fit_seen_fill(&fit->seen, &placed);
     fit->waits_unknown = w.seen;
     w.differ = w.seen || fit_times_differ(view);
-    w.divided = is_divided(view);
+    fit->own.kind = view->own;
+    w.own = view->own != PBIN_OWN_NONE && view->uses != NULL;
+    w.divided = !w.own && is_divided(view);
     w.taken_from = w.taken_end = 0;
     memset(w.total, 0, sizeof w.total);
-    w.restless = !w.differ && !w.divided && fit_times_place(&fit->times, &placed, w.ends);
+    w.restless = !w.differ && !w.divided && !w.own && fit_times_place(&fit->times, &placed, w.ends);
     find_windows(&w);
     fit_cross_edge(fit, edge_mode(&w), view->stretch->rate[0]);
     fit_add_lines(&w);

@@ -31,6 +31,7 @@ struct fit_windows {
     bool timed;                     /* NS and LAST are known */
     bool restless, ends[STRETCH];   /* see fit_times_place */
     bool seen;                      /* see fit_seen_fill */
+    bool own;                       /* samples have intervals of their own: see fit_own.h */
     bool divided;                   /* samples without threads divide CPU times: see is_divided */
     bool exact; /* where CPU times were averages, windows were joined until they are not */
     uint16_t whole[STRETCH];      /* IN if windows are intervals, or all of the stretch */

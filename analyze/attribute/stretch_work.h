@@ -31,11 +31,12 @@ struct share_work {
     size_t threads, thread_capacity;
     struct packed_stretch packed;
     bool undivided;              /* OF remains 0 */
+    bool own;                    /* the CPU time of a sample is that of its own program counters */
     uint64_t windows, intervals; /* where the sensor was read more often than it changed */
 };
 
-/* UNDIVIDED: see struct weigh_options. */
-struct share_work *share_work_new(bool undivided);
+/* UNDIVIDED: see struct weigh_options; OWN: the profile has own_intervals. */
+struct share_work *share_work_new(bool undivided, bool own);
 void share_work_delete(struct share_work *work); /* NULL is allowed */
 
 /* Settles the stretch; THREADS and USES as for stretch_divide. */

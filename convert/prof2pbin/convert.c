@@ -125,6 +125,18 @@ static char *texts_of_value(const struct raw_extension *ext, size_t offset, cons
     return result;
 }
 
+/* The perf engine divides CPU time among the samples that follow it; above this rate, in batches with equal intervals. */
+static uint64_t own_intervals_of(const struct raw_profile *raw)
+{
+    const double each = 250;
+    const struct raw_facts *facts = &raw->ext.facts;
+    if (raw->aggregated || !raw->has_cpu || facts->engine == NULL ||
+        strcmp(facts->engine, "perf") != 0)
+        return PBIN_OWN_NONE;
+    bool fixed = facts->interval != NULL && strcmp(facts->interval, "fixed") == 0;
+    return fixed || facts->frequency > each ? PBIN_OWN_ALIKE : PBIN_OWN_RANDOM;
+}
+
 /* Fills META with texts that are borrowed, only for pbin_writer_open, but for its value and scope, which the caller
  * frees. */
 static void describe(const struct conversion *c, struct pbin_meta *meta)
@@ -155,6 +167,7 @@ static void describe(const struct conversion *c, struct pbin_meta *meta)
         .frequency = (uint64_t)(facts->frequency * 1000),
         .cpu_time = raw->has_cpu,
         .times = raw->has_times,
+        .own_intervals = own_intervals_of(raw),
     };
     /* the header of a killed sampler is zeros; otherwise it has microseconds, and the last sample the time to the nanosecond */
     bool same = meta->wall_ns / 1000 == c->weights.last_ns / 1000;

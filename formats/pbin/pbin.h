@@ -42,15 +42,23 @@ struct pbin_meta {
     double volts;      /* supply voltage [V] for a current; 0: unknown */
     double
         baseline_w; /* power without the program [W], of the sources of the PMU value; 0: unknown */
-    double unattributed;   /* aggregated: energy in no row [J], over all runs */
-    uint64_t cpus;         /* CPUs that the program could use; 0: unknown */
-    uint64_t wall_ns;      /* wall time of the run [ns] */
-    uint64_t latency_ns;   /* time spent in the sampler [ns] */
-    uint64_t samples;      /* number of samples */
-    uint64_t idle_samples; /* aggregated: thread samples without CPU time, over all runs */
-    uint64_t frequency;    /* requested [mHz]; 0: unknown */
-    uint64_t cpu_time;     /* 1: samples have the CPU time of their threads */
-    uint64_t times;        /* 1: samples have the time at which they were taken */
+    double unattributed;    /* aggregated: energy in no row [J], over all runs */
+    uint64_t cpus;          /* CPUs that the program could use; 0: unknown */
+    uint64_t wall_ns;       /* wall time of the run [ns] */
+    uint64_t latency_ns;    /* time spent in the sampler [ns] */
+    uint64_t samples;       /* number of samples */
+    uint64_t idle_samples;  /* aggregated: thread samples without CPU time, over all runs */
+    uint64_t frequency;     /* requested [mHz]; 0: unknown */
+    uint64_t cpu_time;      /* 1: samples have the CPU time of their threads */
+    uint64_t times;         /* 1: samples have the time at which they were taken */
+    uint64_t own_intervals; /* enum pbin_own */
+};
+
+/* Which time the program counter of a sample stands for. */
+enum pbin_own {
+    PBIN_OWN_NONE,   /* a sample is the moment at which it was seen */
+    PBIN_OWN_RANDOM, /* it was seen at a random moment of the interval before the sample */
+    PBIN_OWN_ALIKE   /* the same, and what was between two such moments is like what was before */
 };
 
 /* Are entries complete counts of calls (dialect "funcmeter")? Then they are added when rows are joined. */

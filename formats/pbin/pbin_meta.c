@@ -14,14 +14,15 @@ const uint8_t pbin_signature[PBIN_SIGNATURE_SIZE] = {0x89, 'P', 'B', 'N', '\r', 
 #name, type, offsetof(struct pbin_meta, name), unit                                        \
     }
 const struct pbin_field pbin_fields[] = {
-    FIELD(name, 's', ""),         FIELD(target, 's', ""),      FIELD(command, 's', ""),
-    FIELD(host, 's', ""),         FIELD(started, 's', ""),     FIELD(dialect, 's', ""),
-    FIELD(tool, 's', ""),         FIELD(unit, 's', ""),        FIELD(keys, 's', ""),
-    FIELD(value, 's', ""),        FIELD(scope, 's', ""),       FIELD(pmu, 'u', ""),
-    FIELD(volts, 'f', "V"),       FIELD(cpus, 'u', ""),        FIELD(wall_ns, 'u', "ns"),
-    FIELD(latency_ns, 'u', "ns"), FIELD(samples, 'u', ""),     FIELD(frequency, 'u', "mHz"),
-    FIELD(baseline_w, 'f', "W"),  FIELD(cpu_time, 'u', ""),    FIELD(times, 'u', ""),
-    FIELD(idle_samples, 'u', ""), FIELD(attribution, 's', ""), FIELD(unattributed, 'f', "J"),
+    FIELD(name, 's', ""),          FIELD(target, 's', ""),      FIELD(command, 's', ""),
+    FIELD(host, 's', ""),          FIELD(started, 's', ""),     FIELD(dialect, 's', ""),
+    FIELD(tool, 's', ""),          FIELD(unit, 's', ""),        FIELD(keys, 's', ""),
+    FIELD(value, 's', ""),         FIELD(scope, 's', ""),       FIELD(pmu, 'u', ""),
+    FIELD(volts, 'f', "V"),        FIELD(cpus, 'u', ""),        FIELD(wall_ns, 'u', "ns"),
+    FIELD(latency_ns, 'u', "ns"),  FIELD(samples, 'u', ""),     FIELD(frequency, 'u', "mHz"),
+    FIELD(baseline_w, 'f', "W"),   FIELD(cpu_time, 'u', ""),    FIELD(times, 'u', ""),
+    FIELD(idle_samples, 'u', ""),  FIELD(attribution, 's', ""), FIELD(unattributed, 'f', "J"),
+    FIELD(own_intervals, 'u', ""),
 };
 const size_t pbin_field_count = sizeof pbin_fields / sizeof pbin_fields[0];
 

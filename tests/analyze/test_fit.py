@@ -12,6 +12,7 @@ import subprocess
 import sys
 import unittest
 
+import ownintervals
 import pbin
 import tool
 
@@ -477,6 +478,42 @@ class FitTest(tool.Case):
             last = k * update
         f0, f1 = joules(cpu_at(last))
         return [pbin.Sample(*s) for s in samples], {"f0": f0, "f1": f1, "_idle": 4e-9 * last}
+
+    @staticmethod
+    def turns(rng, stays, exponential):
+        """Stays of about the given length [ms], again and again."""
+        while True:
+            for ms, row in stays:
+                yield ms * MS * (rng.expovariate(1) if exponential else rng.uniform(0.9, 1.1)), row
+
+    def own_errors(self, seeds, stays, seconds, own, hertz=1000, exponential=False, args=(), **how):
+        """The mean error of each row's energy [%], and how many of its intervals contain the truth."""
+        errors, inside = {}, {}
+        for seed in range(seeds):
+            rng = random.Random(seed)
+            program = ownintervals.Program(seconds, self.turns(rng, stays, exponential))
+            samples, truth = ownintervals.record(rng, program, seconds, {0: 10, 1: 20}, mean=1e9 / hertz, **how)
+            rows, total = self.rows(*args, self.put("own.pbin", make(samples, own_intervals=own)))
+            self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
+            for name, joule in truth.items():
+                errors.setdefault(name, []).append(100 * (rows[name]["energy"] / joule - 1))
+                inside[name] = inside.get(name, 0) + (abs(rows[name]["energy"] - joule) <= rows[name]["fit_ci95"])
+        return {name: sum(e) / seeds for name, e in errors.items()}, inside
+
+    def test_own_intervals(self):
+        """Recordings of the perf engine, whose samples end the CPU time that they stand for: at equal and at independent
+        intervals, with stays of many samples and of few."""
+        pauses = ((30, 0), (40, 1), (20, None))
+        for stays, seconds, own, most, how in (
+                (pauses, 8, 2, 0.5, {}), (pauses, 8, 2, 0.3, {"hertz": 4000}),
+                (((3, 0), (4, 1), (2, None)), 8, 2, 2.5, {"exponential": True}),
+                (((200, 0), (300, 1), (100, None)), 30, 1, 2.5, {"hertz": 200, "update": 50 * MS, "each": True, "exponential": True})):
+            errors, inside = self.own_errors(6, stays, seconds, own, **how)
+            for name, error in errors.items():
+                self.assertLess(abs(error), most, (stays, name, errors))
+                self.assertGreaterEqual(inside[name], 4, (stays, name))
+        errors, _ = self.own_errors(3, pauses, 8, 0)  # as moments, they move half an interval to the first phase
+        self.assertGreater(errors["f0"], 2)
 
     def test_cpu_times_known_at_updates(self):
         """A thread that waits for a CPU most of the time, or now and then: each window has its own CPU time, divided equally."""

@@ -125,7 +125,8 @@ class ShareTest(tool.Case):
             self.succeeds(["pbin-aggregate", "-q", "--others", "ignore", path])
 
     def test_other_programs_by_the_second_implementation(self):
-        """From seed 34 on, threads come and go; from 36 on, CPU times are sightings; from 38 on, a part is selected."""
+        """From seed 34 on, threads come and go; from 36 on, CPU times are sightings; from 38 on, a part is selected. Every fourth
+        recording has own_intervals."""
         for seed in tool.some(range(30, 42), 5):
             rng, held, threads = random.Random(seed), seed % 2, 1 + seed % 3
             samples = []
@@ -135,7 +136,8 @@ class ShareTest(tool.Case):
                            if seed < 34 or rng.random() < 0.6]
                 value = samples[-1].value if held and i % 8 and samples else rng.uniform(1, 9)
                 samples.append(pbin.Sample(ns, value, entries))
-            profile = make(samples, threads, cpus=threads)
+            own = seed % 4 == 3
+            profile = make(samples, threads, cpus=threads, own_intervals=2 * own)
             profile.busy = [s.interval_ns * (rng.randrange(1, 4) + (threads if seed >= 36 else 0)) for s in samples]
             exact = [stretches.Sample(Fraction(s.interval_ns), Fraction(s.value), Fraction(s.value) * s.interval_ns / 10**9,
                                       [(t, Fraction(c)) for t, _, c in s.entries], b)
@@ -144,7 +146,7 @@ class ShareTest(tool.Case):
                 sample.rate /= 10**9
             at = list(itertools.accumulate(s.interval_ns for s in samples))
             selected = [seed < 38 or 5 * 10**8 <= t < 13 * 10**8 for t in at]
-            energies, idle = stretches.spread(exact, threads, selected)
+            energies, idle = stretches.spread(exact, threads, selected, own)
             expected = {"_idle": sum(e for e, taken in zip(idle, selected) if taken)}
             for s, of, taken in zip(samples, energies, selected):
                 for (_, location, _), energy in zip(s.entries, of):
@@ -208,6 +210,15 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(rows["f1"]["energy"], 0.003, 9)
         self.assertAlmostEqual(rows["f2"]["energy"], 0.005, 9)
         self.assertAlmostEqual(total["energy"], 0.012, 9)
+
+    def test_own_intervals(self):
+        """Three intervals of 2, 4 and 6 mJ, each of the PC at its end; the fast path agrees with samples one by one."""
+        samples = [pbin.Sample(0, 0.0, [(0, 0, 5)])]
+        samples += [pbin.Sample(MS, p, [(0, l, MS)]) for p, l in ((2.0, 1), (4.0, 2), (6.0, 0))]
+        for args in ([], ["--max-gap", "1e6"]):
+            rows, _ = self.run_on(make(samples, cpus=1, own_intervals=1), *args)
+            for name, joule in (("f1", 0.002), ("f2", 0.004), ("f0", 0.006)):
+                self.assertAlmostEqual(rows[name]["energy"], joule, 9)
 
     def test_counter_that_leaps(self):
         """A counter is read at every sample and moves at every fourth: what it counted belongs to the PCs before the

@@ -278,6 +278,13 @@ class Rule(Case):
                 by_pc[pc] = by_pc.get(pc, 0) + cpu
         self.assertEqual(by_pc, {0x1000: 0, 0x1001: 9000 * MS})
 
+    def test_own_intervals(self):
+        """The perf engine divides CPU time among the samples that follow it, in batches unless intervals are independent."""
+        for facts, own in (({"engine": "perf", "frequency": "1000"}, 2), ({"engine": "perf", "frequency": "250", "interval": "random"}, 1),
+                           ({"engine": "perf", "frequency": "100", "interval": "fixed"}, 2), ({"engine": "ptrace", "frequency": "1000"}, 0)):
+            profile = self.convert(run_of([Sample(1, [Thread(7, 0x1000, MS, RAN)])]), [MS], Extended(facts, [Image(7, "/bin/x")], [], [Task(7, 7)]))
+            self.assertEqual(profile.meta["own_intervals"], own, facts)
+
     def test_known_shares(self):
         """A program of phases f (30 %), g (50 %) and waiting (20 %), whose period is near that of the sampling, seen at
         random moments: shares of CPU time are 3 : 5 within 4 standard errors, and those of the intervals before are not.

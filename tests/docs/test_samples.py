@@ -58,7 +58,7 @@ class Samples(tool.Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Operation not permitted", done.stderr)
         self.assertIn("the rest shows a recording", done.stdout)
-        self.assertRegex(done.stdout, r"burn_50 #+ 3\.02 J")
+        self.assertRegex(done.stdout, r"burn_50 #+ 3\.00 J")
         for name in ("bars.png", "timeline.png"):
             self.assertGreater(os.path.getsize(os.path.join(self.folder, "demo-out", name)), 10000)
 

@@ -103,8 +103,9 @@ def in_turn(samples, cpus):
     return cpus == 1 or len({t for s in samples for t, c in s.cpu if c > 0}) <= 1
 
 
-def find_uses(samples):
-    """For each thread sample: how many intervals its CPU time was used in, and the thread sample that has half of it."""
+def find_uses(samples, own=False):
+    """For each thread sample: how many intervals its CPU time was used in, and the thread sample that has half of it, unless
+    intervals are their samples' OWN."""
     last, out = {}, []
     for i, s in enumerate(samples):
         uses = []
@@ -114,7 +115,7 @@ def find_uses(samples):
             reach = 1
             while reach < most and sum(x.ns for x in samples[i + 1 - reach:i + 1]) < cpu * (1 - SAME_POWER):
                 reach += 1
-            shared = p and reach == most and samples[p[0]].cpu[p[1]][1] > 0
+            shared = not own and p and reach == most and samples[p[0]].cpu[p[1]][1] > 0
             uses.append((reach, p if shared else None))
         out.append(uses)
         last.update({thread: (i, k) for k, (thread, _) in enumerate(s.cpu)})
@@ -258,9 +259,9 @@ def share_sighted(block, others):
     return prices, (energy - cost) * idle / (theirs + idle) / ns if theirs + idle else Fraction(0)
 
 
-def settle(samples, cpus, others=None):
+def settle(samples, cpus, others=None, own=False):
     """Returns the energy of each thread sample and the idle energy of each interval; other programs have the rest."""
-    uses = find_uses(samples)
+    uses = find_uses(samples, own)
     add_uses(samples, uses)
     windows = make_windows(samples)
     turn = in_turn(samples, cpus)
@@ -328,7 +329,7 @@ def others_around(samples, begin, end, cpus):
     return others
 
 
-def spread(samples, cpus=0, counts=None):
+def spread(samples, cpus=0, counts=None, own=False):
     """The same for all samples of a profile. COUNTS: which samples are selected, None: all."""
     out, idle = [], []
     if samples:
@@ -337,7 +338,7 @@ def spread(samples, cpus=0, counts=None):
         first.cpu = [(t, min(c, most)) for t, c in first.cpu]
     borders = stretches(counts or [True] * len(samples))
     for begin, end in zip(borders, borders[1:]):
-        energies, unused = settle(samples[begin:end], cpus, others_around(samples, begin, end, cpus))
+        energies, unused = settle(samples[begin:end], cpus, others_around(samples, begin, end, cpus), own)
         out += energies
         idle += unused
     return out, idle

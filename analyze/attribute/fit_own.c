@@ -1,0 +1,98 @@
+/* How much the products of CPU times are too large if each sample has an interval of its own.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/fit_own.h"
+
+#include <math.h>
+
+#define LONG_STAY   1e-3 /* rates by the mean interval */
+#define SHORT_STAY  1e1
+#define SHORT_RATE  1.5 /* of two to three rows that stay for about an interval */
+#define MIN_DIVIDED 8.  /* CPU time is divided among at least so many samples, */
+#define MIN_LENGTH  1e7 /* and over at least so long [ns] */
+#define MAX_PART    4.
+
+void fit_own_add(struct fit_own *own, const struct fit_own_sample *s)
+{
+    double product = rint(s->ns * s->ns_before);
+    if (!exact_fits(product, 0, 32))
+        return;
+    own->count++;
+    own->ns += exact_of_double(rint(s->ns), 0);
+    own->inside += s->inside;
+    own->paired += s->paired;
+    own->changes += s->changed ? exact_of_double(product, 0) : 0;
+    own->changes_of_two += s->changed_of_two ? exact_of_double(product, 0) : 0;
+}
+
+void fit_own_merge(struct fit_own *to, const struct fit_own *from)
+{
+    to->kind = from->kind != PBIN_OWN_NONE ? from->kind : to->kind;
+    to->count += from->count;
+    to->ns += from->ns;
+    to->inside += from->inside;
+    to->paired += from->paired;
+    to->changes += from->changes;
+    to->changes_of_two += from->changes_of_two;
+}
+
+static bool is_empty(const struct fit_own *own)
+{
+    return own->changes <= 0 || own->paired <= 0;
+}
+
+/* The rate by intervals at which the correlation of where a thread is with where it was decays. */
+static double rate_of(const struct fit_own *own)
+{
+    double kept = (double)own->changes_of_two / (double)own->changes - 1; /* after an interval */
+    double rate = own->kind == PBIN_OWN_ALIKE ? -log(kept) : 1 / kept - 1;
+    return kept > 0 && rate < SHORT_STAY ? fmax(rate, LONG_STAY) : SHORT_STAY;
+}
+
+/* Samples among which CPU time is divided: those of a window, unless it is long. */
+static double divided_among(const struct fit_own *own)
+{
+    double count = (double)own->count, windows = count - (double)own->inside;
+    double most = fmax(MIN_DIVIDED, MIN_LENGTH * count / (double)own->ns);
+    return windows * most > count ? count / windows : most;
+}
+
+/* Of a correlation that decays with rate 1: its mean between two moments of a time U, and between its begin and one of these. */
+static double mean_within(double u)
+{
+    return u < 1e-3 ? 1 - u / 3 : 2 * (u - 1 + exp(-u)) / (u * u);
+}
+
+static double mean_from_begin(double u)
+{
+    return -expm1(-u) / u;
+}
+
+/* The variance of CPU times with equal intervals, by time and interval, in parts of p (1 - p); S: rate by intervals, N: samples
+ * of a window. Without its ends, it is the error of a sum with a random phase. */
+static double excess_alike(double s, double n)
+{
+    double inner = s < 1e-2 ? s / 6 : 1 / tanh(s / 2) - 2 / s, u = s * n;
+    return inner + (1 - 2 * mean_from_begin(u) + mean_within(u)) / (6 * n);
+}
+
+double fit_own_part(const struct fit_own *own)
+{
+    if (is_empty(own))
+        return 1;
+    double s = rate_of(own), n = divided_among(own);
+    double paired = 2 * (double)own->paired / (double)own->count;
+    double excess, change;
+    if (own->kind == PBIN_OWN_ALIKE) {
+        excess = excess_alike(s, n);
+        change = -expm1(-s);
+    } else {
+        excess = 1 - mean_within(s * n);
+        change = s / (1 + s);
+    }
+    return fmin(MAX_PART, excess / (change * fmin(paired, 1)));
+}
+
+bool fit_own_is_most(const struct fit_own *own)
+{
+    return !is_empty(own) && rate_of(own) > SHORT_RATE;
+}
