@@ -76,13 +76,13 @@ static void add_thread(struct perf_window *w, const struct perf_entry *entry, ui
                                                            .flags = entry->flags};
 }
 
-/* Delivers a sighting as near to its time as the sightings before and after it permit, at LATEST; the BUSY ns before it
- * are its own. */
+/* Delivers a sighting; the BUSY ns before it are its own, with its time in the middle as far as the sightings before and after
+ * it permit, but it ends at LATEST. */
 static void emit_sighting(struct engine_run *run, struct perf_entry *entry, uint64_t busy,
                           uint64_t latest, uint64_t cpu)
 {
     struct perf_window *w = &run->window;
-    uint64_t time = entry->time < latest ? entry->time : latest;
+    uint64_t middle = entry->time + busy / 2, time = middle < latest ? middle : latest;
     time = time > entry->from ? time : entry->from;
     if (time < run->last + busy)
         time = run->last + busy;

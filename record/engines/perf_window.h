@@ -11,9 +11,9 @@
  *
  *   |.........:############|####|.........:####|......|          | sighting      : sample without threads
  *
- * For this, sightings are moved within their window, no further than necessary and without changing their order, but
- * not across an exec of their process, nor to a time before a new mapping that they followed. Then the power of a row
- * never exceeds that of the machine, because CPU time is at least the time in which some thread ran.
+ * For this, sightings are moved within their window, if possible to the end of the part of which they are the middle. They keep
+ * their order, and are moved neither across an exec of their process nor to a time before a new mapping that they followed.
+ * Then the power of a row never exceeds that of the machine, because CPU time is at least the time in which some thread ran.
  *
  * Windows also end where power was read, unless that is more frequent than a few sightings. Then each window of the
  * power sensor has separate sightings and an exact CPU time.
