@@ -21,10 +21,10 @@
 /* Sums over thread samples that follow two others of their thread; all zero: none. */
 struct fit_own {
     enum pbin_own kind;
-    exact count, ns;       /* and their CPU time */
-    exact inside, paired;  /* in one window with the one before; taken for that one, too */
-    exact changes;         /* products of CPU times with the one before, if in another row [ns^2] */
-    exact changes_of_two;  /* the same products if the one before that was in another row */
+    exact count, ns;      /* and their CPU time */
+    exact inside, paired; /* in one window with the one before; taken for that one, too */
+    exact changes;        /* products of CPU times with the one before, if in another row [ns^2] */
+    exact changes_of_two; /* the same products if the one before that was in another row */
 };
 
 /* A thread sample with the CPU time of its own and of the sample before. */

@@ -9,6 +9,11 @@
 #include "base/bytes.h"
 #include "base/vectors.h"
 
+static bool knows_edges(const struct stretch *s)
+{
+    return s->edges != NULL && s->edges->known;
+}
+
 static enum fit_mode mode_of(const struct stretch *s)
 {
     if (s->updates > 0)
@@ -63,7 +68,7 @@ static bool is_average(const struct average *a)
 
 static void join_average(const struct fit_windows *w, const struct average *a, bool *with_next)
 {
-    for (size_t n = fit_window_of(w, 0, a->first); n < fit_window_of(w, 1, a->last); n++)
+    for (size_t n = fit_window_of(w, 1, a->first); n < fit_window_of(w, 0, a->last); n++)
         with_next[n] = true;
 }
 
@@ -124,6 +129,29 @@ static bool find_short(const struct fit_windows *w, bool *with_next)
     return true;
 }
 
+/* A window of one interval that is shorter than others is only a part of one, or of two: the sensor was updated within the
+ * interval, or it shows what it measured later, and the values around it do not show at which moment. Energy before and after
+ * that moment is in proportion to time only on average, so that such windows are joined with both of their neighbours.
+ * Returns whether there are any. */
+static bool find_parts(const struct fit_windows *w, bool *with_next)
+{
+    const struct stretch *s = w->view->stretch;
+    double all = 0;
+    bool any = false;
+    if (w->mode != FIT_POWERS || knows_edges(s))
+        return false;
+    for (size_t i = 0; i < s->count; i++)
+        all += s->ns[i];
+    for (size_t i = 1; i + 1 < s->count; i++) {
+        size_t n = fit_window_of(w, 0, i);
+        if (fit_window_of(w, 1, i - 1) == n || fit_window_of(w, 1, i) != n ||
+            fit_window_of(w, 0, i + 1) == n || !(2 * s->ns[i] * (double)w->count < all))
+            continue;
+        with_next[n - 1] = with_next[n] = any = true;
+    }
+    return any;
+}
+
 /* Windows go on until one contains a sample at which CPU time is exact. */
 static void find_exact(const struct fit_windows *w, bool *with_next)
 {
@@ -172,7 +200,7 @@ static void join_windows(struct fit_windows *w)
         find_exact(w, with_next);
     else if (find_short(w, with_next))
         w->exact = false;
-    else if (!w->exact)
+    else if (!find_parts(w, with_next) && !w->exact)
         return;
     memset(w->joined, 0, sizeof w->joined);
     for (size_t n = 0; n < w->count; n++) {
@@ -452,7 +480,8 @@ static void end_of_stretch(struct fit_windows *w)
     add_totals(w);
     fit->entry_count = 0;
     fit->mode = edge_mode(w);
-    fit->rate = w->view->stretch->rate[w->view->stretch->count - 1];
+    const struct stretch *s = w->view->stretch;
+    fit->rate = knows_edges(s) ? s->edges->last : s->rate[s->count - 1];
 }
 
 /* Successive samples of a thread that used CPU time, and those of them with equal CPU times. */
@@ -558,7 +587,8 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     memset(w.total, 0, sizeof w.total);
     w.restless = !w.differ && !w.divided && !w.own && fit_times_place(&fit->times, &placed, w.ends);
     find_windows(&w);
-    fit_cross_edge(fit, edge_mode(&w), view->stretch->rate[0]);
+    const struct stretch *s = view->stretch;
+    fit_cross_edge(fit, edge_mode(&w), knows_edges(s) ? s->edges->first : s->rate[0]);
     fit_add_lines(&w);
     look_for_averages(&w);
     end_of_stretch(&w);

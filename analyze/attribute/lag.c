@@ -8,10 +8,16 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/lag.h"
 
+#include <math.h>
+
 static exact interval_of(const struct late_samples *l, size_t i)
 {
     return l->even > 0 ? l->even : (exact)l->in->interval_ns[i] << TIME_SHIFT;
 }
+
+enum {
+    AROUND = 2 /* samples before and after one that show whether the sensor was updated in it */
+};
 
 bool lag_is_covered(const struct late_samples *l, size_t count)
 {
@@ -19,14 +25,29 @@ bool lag_is_covered(const struct late_samples *l, size_t count)
     size_t i = l->next + count;
     for (; i < l->in->count && after < l->lag; i++)
         after += interval_of(l, i);
-    return after >= l->lag && i < l->in->count; /* one more shows whether the last leaps */
+    return after >= l->lag && i + AROUND < l->in->count;
 }
 
-/* The sample that is reached, and the time of its ends since the beginning of the window. */
-struct place {
-    size_t sample;
+/* What the sensor shows from BEGIN to END [2^-32 ns since the beginning of the window]. */
+struct level {
+    double value;
     exact begin, end;
 };
+
+/* A walk over the samples. */
+struct place {
+    size_t sample;
+    exact begin, end;       /* of the sample, in the same time */
+    struct level levels[2]; /* in it */
+    size_t count;
+    double value; /* of the level before, if there is one */
+    bool any;
+};
+
+static bool is_same(double a, double b)
+{
+    return fabs(a - b) <= STRETCH_SAME_POWER * fabs(b);
+}
 
 static bool is_leap(const struct late_samples *l, size_t i)
 {
@@ -35,37 +56,101 @@ static bool is_leap(const struct late_samples *l, size_t i)
     return value[i] != 0 && before == 0 && (i + 1 == l->in->count || value[i + 1] == 0);
 }
 
-/* The sum of value * time from BEGIN to END [2^-32 ns]. */
-static double add_between(const struct late_samples *l, struct place *p, exact begin, exact end)
+/* The part of sample I before an update in it, between two values that persist; 1 if there is none. */
+static double cut_of(const struct late_samples *l, size_t i)
 {
-    double sum = 0;
-    while (p->sample < l->in->count) {
-        double value = l->in->value[p->sample];
-        if (p->end > begin && is_leap(l, p->sample)) {
-            sum += p->end <= end ? value * (double)(p->end - p->begin) : 0;
-        } else if (p->end > begin) {
-            exact from = p->begin > begin ? p->begin : begin, to = p->end < end ? p->end : end;
-            sum += from < to ? value * (double)(to - from) : 0;
-        }
-        if (p->end > end)
-            return sum;
-        p->begin = p->end;
-        p->sample++;
-        if (p->sample < l->in->count)
-            p->end += interval_of(l, p->sample);
-    }
-    exact from = p->end > begin ? p->end : begin;
-    return from < end ? sum + l->in->value[l->in->count - 1] * (double)(end - from) : sum;
+    const double *value = l->in->value;
+    if ((l->own && l->in->threads[i] == 0) || i < l->next + AROUND || i + AROUND >= l->in->count ||
+        !is_same(value[i - 2], value[i - 1]) || !is_same(value[i + 2], value[i + 1]) ||
+        is_same(value[i], value[i + 1]) || !(value[i - 1] > 0) || !(value[i + 1] > 0))
+        return 1;
+    double part = (value[i] - value[i + 1]) / (value[i - 1] - value[i + 1]);
+    return part > 0 && part < 1 ? part : 1;
 }
 
-void lag_move(const struct late_samples *l, size_t count, double *value)
+static void go_to(const struct late_samples *l, struct place *p, size_t sample, exact begin)
 {
-    struct place p = {l->next, 0, interval_of(l, l->next)};
-    exact at = l->lag;
+    const double *value = l->in->value;
+    double cut = cut_of(l, sample);
+    p->sample = sample;
+    p->begin = begin;
+    p->end = begin + interval_of(l, sample);
+    p->levels[0] = (struct level){value[sample], p->begin, p->end};
+    p->count = 1;
+    if (!(cut < 1))
+        return;
+    exact middle = begin + (exact)(cut * (double)(p->end - begin));
+    p->levels[0] = (struct level){value[sample - 1], begin, middle};
+    p->levels[1] = (struct level){value[sample + 1], middle, p->end};
+    p->count = 2;
+}
+
+/* An interval of the window. */
+struct late_interval {
+    exact begin, end;
+    double sum; /* of value * time so far [2^-32 ns] */
+    double cut, before;
+    bool leaps;
+};
+
+static void add_level(struct late_interval *to, struct place *p, const struct level *level)
+{
+    exact from = level->begin > to->begin ? level->begin : to->begin;
+    exact end = level->end < to->end ? level->end : to->end;
+    if (from >= end)
+        return;
+    if (p->any && !is_same(p->value, level->value) && to->cut == 1) {
+        to->cut = (double)(from - to->begin) / (double)(to->end - to->begin);
+        to->before = to->sum;
+    }
+    to->sum += level->value * (double)(end - from);
+    p->value = level->value;
+    p->any = true;
+}
+
+/* Adds the samples up to the end of the interval. */
+static void add_samples(const struct late_samples *l, struct place *p, struct late_interval *to)
+{
+    while (p->sample < l->in->count) {
+        bool leap = p->end > to->begin && is_leap(l, p->sample);
+        to->leaps |= leap;
+        if (leap)
+            to->sum +=
+                p->end <= to->end ? l->in->value[p->sample] * (double)(p->end - p->begin) : 0;
+        for (size_t i = 0; i < p->count && !leap; i++)
+            add_level(to, p, &p->levels[i]);
+        if (p->end > to->end)
+            return;
+        if (p->sample + 1 < l->in->count)
+            go_to(l, p, p->sample + 1, p->end);
+        else
+            p->sample++;
+    }
+    exact from = p->end > to->begin ? p->end : to->begin;
+    to->sum += from < to->end ? l->in->value[l->in->count - 1] * (double)(to->end - from) : 0;
+}
+
+void lag_move(const struct late_samples *l, size_t count, double *value,
+              struct stretch_edges *edges)
+{
+    struct place p = {.any = false};
+    struct late_interval to = {.end = l->lag};
+    go_to(l, &p, l->next, 0);
+    edges->known = true;
+    edges->count = 0;
     for (size_t i = 0; i < count; i++) {
         exact interval = interval_of(l, l->next + i);
-        double sum = add_between(l, &p, at, at + interval);
-        value[i] = interval > 0 ? sum / (double)interval : l->in->value[l->next + i];
-        at += interval;
+        to = (struct late_interval){.begin = to.end, .end = to.end + interval, .cut = 1};
+        bool any = p.any;
+        add_samples(l, &p, &to);
+        if (!any)
+            edges->first =
+                to.cut < 1 && to.cut > 0 ? to.before / (to.cut * (double)interval) : p.value;
+        value[i] = interval > 0 ? to.sum / (double)interval : l->in->value[l->next + i];
+        edges->cut[i] = interval > 0 ? to.cut : 1;
+        edges->part[i] = to.sum != 0 ? to.before / to.sum : to.cut;
+        edges->count += edges->cut[i] < 1;
+        edges->known &= !to.leaps;
     }
+    edges->last = p.value;
 }

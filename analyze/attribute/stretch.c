@@ -120,6 +120,8 @@ energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *
 {
     if (i < 2 || i + 2 >= s->count || !steady[i - 1] || !steady[i + 2])
         return -1;
+    if (s->own && !(s->cpu_ns[i] > 0))
+        return -1;
     double before = s->rate[i - 1], after = s->rate[i + 1];
     if (fabs(s->rate[i] - after) <= STRETCH_SAME_POWER * fabs(after)) /* updated with the sample */
         return -1;
@@ -148,6 +150,26 @@ static void divide_by_power(struct stretch *s, const uint8_t *steady)
     end_window(&open, &s->windows);
 }
 
+/* The same where edges are known. */
+static void divide_at_edges(struct stretch *s)
+{
+    struct open_window open = {.number = 0};
+    const struct stretch_edges *e = s->edges;
+    for (size_t i = 0, end; i < s->count; i = end) {
+        end = i + 1;
+        if (e->cut[i] > 0 && e->cut[i] < 1) {
+            add_cut(&open, s, i, e->cut[i], e->part[i] * s->energy[i]);
+            continue;
+        }
+        if (i > 0 && e->cut[i] == 0)
+            end_window(&open, &s->windows);
+        while (end < s->count && e->cut[end] == 1)
+            end++;
+        add_whole(&open, s, i, end);
+    }
+    end_window(&open, &s->windows);
+}
+
 /* Highest power of an interval with energy [W]. */
 static double most_of_intervals(const struct stretch *s)
 {
@@ -165,13 +187,16 @@ static size_t make_windows(struct stretch *s)
     for (size_t c = 0; c < s->cuts; c++)
         s->cut[s->cut_at[c]] = 1;
     s->updates = s->cuts = s->odds = 0;
-    if (r->same == 0 || r->same + 1 == s->count)
+    bool known = s->edges != NULL && s->edges->known;
+    if (known ? s->edges->count == 0 : r->same == 0 || r->same + 1 == s->count)
         return s->count;
     s->positive = r->positive;
     s->most = (r->positive ? r->most : most_of_intervals(s)) * 1e-9;
     s->leaps = r->zero && leaps(s);
     if (s->leaps)
         divide_by_leaps(s);
+    else if (known)
+        divide_at_edges(s);
     else
         divide_by_power(s, r->steady);
     return s->updates = s->windows.count;

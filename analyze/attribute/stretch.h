@@ -58,12 +58,24 @@ struct stretch_rates {
     uint8_t steady[STRETCH + STRETCH_ROOM]; /* 0xff: those; 0: others, and after the last */
 };
 
+/* Where the power changes within intervals, if that is known otherwise than by the powers of intervals. */
+struct stretch_edges {
+    bool known;
+    size_t count; /* of edges */
+    double
+        cut[STRETCH]; /* fraction of the interval up to its first edge; 0: at its begin; 1: none */
+    double part[STRETCH]; /* the same fraction of its energy */
+    double first, last;   /* powers at both ends of the stretch */
+};
+
 struct stretch {
     size_t count;
+    const struct stretch_edges *edges; /* NULL: power shows them */
     double others; /* CPUs that other programs want in each window, see above; 0: none */
     double cpus;   /* of the machine; INFINITY: unknown */
     bool sighted;  /* CPU times are divided by sightings: true only on average */
     bool in_turn;  /* its threads never run at once: an excess of CPU time is chance */
+    bool own;      /* intervals without CPU time end where the sensor was updated, not after that */
     bool sums;     /* only the sum of idle energies is needed */
     /* inputs, for the interval that ends with each sample */
     double ns[STRETCH + STRETCH_ROOM];     /* [ns] */

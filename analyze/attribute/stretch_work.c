@@ -12,8 +12,8 @@ struct share_work *share_work_new(bool undivided, bool own)
 {
     struct share_work *work = mem_zalloc(1, sizeof *work);
     work->undivided = undivided;
-    work->own = own;
     stretch_init(&work->stretch);
+    work->stretch.own = own;
     return work;
 }
 
@@ -213,7 +213,7 @@ static void find_uses(struct share_work *work, const double *until, const uint64
             bool known = p.sample < i && p.at < begin && thread[p.at] == thread[k];
             size_t most = known ? i - p.sample : i + 1;
             uint32_t reach = find_reach(until, i, most, work->cpu_ns[k]);
-            bool shared = known && reach == most && work->cpu_ns[p.at] > 0 && !work->own;
+            bool shared = known && reach == most && work->cpu_ns[p.at] > 0 && !work->stretch.own;
             work->uses[k] = (struct stretch_use){shared ? p.at : SIZE_MAX, reach,
                                                  known ? (uint32_t)p.at : STRETCH_NONE};
         }

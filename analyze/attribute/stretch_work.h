@@ -20,8 +20,9 @@ struct packed_stretch {
 
 struct share_work {
     struct stretch stretch;
-    double *cpu_ns; /* of thread samples: CPU time in their intervals [ns] */
-    double *of;     /* energy [J] */
+    struct stretch_edges edges; /* of a late sensor */
+    double *cpu_ns;             /* of thread samples: CPU time in their intervals [ns] */
+    double *of;                 /* energy [J] */
     struct stretch_room room;
     struct stretch_use *uses;
     size_t capacity;
@@ -31,7 +32,6 @@ struct share_work {
     size_t threads, thread_capacity;
     struct packed_stretch packed;
     bool undivided;              /* OF remains 0 */
-    bool own;                    /* the CPU time of a sample is that of its own program counters */
     uint64_t windows, intervals; /* where the sensor was read more often than it changed */
 };
 

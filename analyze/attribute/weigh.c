@@ -179,7 +179,12 @@ void weigher_add(struct weigher *w, const struct pbin_samples *samples)
 
 static struct late_samples late_samples(const struct weigher *w)
 {
-    return (struct late_samples){&w->in, w->next, w->lag, w->meta->times ? 0 : w->even, w->before};
+    return (struct late_samples){.in = &w->in,
+                                 .next = w->next,
+                                 .lag = w->lag,
+                                 .even = w->meta->times ? 0 : w->even,
+                                 .own = w->meta->own_intervals != PBIN_OWN_NONE,
+                                 .before = w->before};
 }
 
 /* Of the samples that are left, beginning with the first. */
@@ -539,7 +544,9 @@ const struct weighed *weigher_next(struct weigher *w)
     bool moves = w->lag > 0 && v->count <= STRETCH;
     if (moves) {
         const struct late_samples late = late_samples(w);
-        lag_move(&late, v->count, moved);
+        lag_move(&late, v->count, moved, &w->share->edges);
+        w->share->edges.first *= w->quantity->scale;
+        w->share->edges.last *= w->quantity->scale;
     }
     weigh_energies(w, v, moves ? moved : w->in.value + w->next);
     if (!w->options.times_only)

@@ -64,12 +64,13 @@ def sightings(rng, program, mean, each):
         out.append((*seen, 1 if each else interval))
 
 
-def record(rng, program, seconds, watts, mean=MS, update=10 * MS, aligned=True, each=False):
-    """Samples, and the energy of each row. ALIGNED: CPU time is counted where the sensor is updated."""
+def record(rng, program, seconds, watts, mean=MS, update=10 * MS, aligned=True, each=False, lag=0):
+    """Samples, and the energy of each row. ALIGNED: CPU time is counted where the sensor is updated, which shows what it measured
+    LAG ns later."""
     seen, samples = sightings(rng, program, mean, each), []
     state = {"last": 0, "counted": 0.0, "next": 0}
     power = [IDLE_WATTS + sum(watts[row] * (b.get(row, 0) - a.get(row, 0)) for row in watts) / update
-             for a, b in itertools.pairwise(program.used(k * update) for k in range(int(seconds * 1e9 / update) + 1))]
+             for a, b in itertools.pairwise(program.used(k * update - lag) for k in range(int(seconds * 1e9 / update) + 1))]
     total = [0.0, *itertools.accumulate(watt * update for watt in power)]
 
     def joules(t):
@@ -97,7 +98,7 @@ def record(rng, program, seconds, watts, mean=MS, update=10 * MS, aligned=True, 
         for n, (t, row, stands_for) in enumerate(own):
             part = int(busy * stands_for / whole)
             rest -= part
-            t = max(min(int(t), int(until - max(0, rest))), state["last"] + part)
+            t = max(min(int(t + part / 2), int(until - max(0, rest))), state["last"] + part)
             if n + 1 == len(own) and busy == span:
                 t = until
             if t > state["last"] + part + 1:
