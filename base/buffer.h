@@ -20,6 +20,7 @@ void buffer_free(struct buffer *buffer);
  * buffer. */
 uint8_t *buffer_extend(struct buffer *buffer, size_t count);
 
+/* Each appends a value, little-endian; buffer_bytes appends COUNT bytes. */
 void buffer_bytes(struct buffer *buffer, const void *data, size_t count);
 void buffer_u8(struct buffer *buffer, uint8_t value);
 void buffer_u32(struct buffer *buffer, uint32_t value);

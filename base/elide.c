@@ -13,8 +13,9 @@
 /* A pair of brackets in a name. */
 struct bracket {
     size_t begin, end; /* of the opening one, and of the closing one */
-    unsigned depth;    /* of "<": how many pairs of them it is in, itself included */
-    char kind;         /* the opening character; NO_BRACKET: the operator "<", without a pair */
+    unsigned depth;    /* of "<": how many pairs of "<>" it is in, including its own */
+    /* the opening character; NO_BRACKET: a "<" that is an operator and has no partner */
+    char kind;
 };
 enum { NO_BRACKET = ' ' };
 
@@ -51,7 +52,7 @@ static char closing(char open)
     return open == '<' ? '>' : open == '(' ? ')' : open == '{' ? '}' : ']';
 }
 
-/* Notes the bracket at AT. OPEN: the numbers of the open pairs, DEPTH of them. Returns false if it does not match. */
+/* Notes the bracket at AT. OPEN has the numbers of the DEPTH open pairs. Returns false if it does not match. */
 static bool note(struct brackets *b, const char *name, size_t at, size_t *open, size_t *depth)
 {
     char c = name[at];
@@ -78,8 +79,9 @@ static bool note(struct brackets *b, const char *name, size_t at, size_t *open, 
     return true;
 }
 
-/* The length of the operator at AT of an expression in a type, as in C<((sizeof (long))>(4))>; 0: another character. AROUND: the
- * bracket around it. Operands are in parentheses, or {parm#1}. If SHIFTS, )>>( is one, too, and not two ends. */
+/* The length of the operator at AT in an expression in a type, as in C<((sizeof (long))>(4))>; 0 if it is another character.
+ * AROUND is the bracket around it. Operands are in parentheses, or {parm#1}. If SHIFTS is set, )>>( is an operator, too, and not
+ * two closing brackets. */
 static size_t sign_length(const char *name, size_t at, char around, bool shifts)
 {
     const char c = name[at], next = name[at + 1], before = at > 0 ? name[at - 1] : ' ';
@@ -99,7 +101,8 @@ enum { DEEPEST = 64 };
 
 static bool read_brackets(struct brackets *b, const char *name, bool shifts)
 {
-    size_t open[DEEPEST], depth = 0, past = 0; /* the last operator in a name */
+    /* PAST: the end of the last word "operator" and its sign */
+    size_t open[DEEPEST], depth = 0, past = 0;
     b->count = 0;
     b->operator_at = SIZE_MAX;
     for (size_t at = 0; name[at] != '\0'; at++) {
@@ -107,7 +110,7 @@ static bool read_brackets(struct brackets *b, const char *name, bool shifts)
         if (skip > 0) {
             b->operator_at = depth == 0 ? at : b->operator_at;
             past = at + skip;
-        } else if (at != past || name[at] != '<') /* after operator() come arguments */
+        } else if (at != past || name[at] != '<') /* arguments follow operator() */
             skip = sign_length(name, at, depth > 0 ? b->list[open[depth - 1]].kind : '\0', shifts);
         if (skip > 0) {
             at += skip - 1;
@@ -237,7 +240,7 @@ static bool is_left_out(const struct brackets *b, const struct bracket *pair, co
 static char *leave_out(const struct brackets *b, const char *name, enum elide_step step)
 {
     size_t end = step >= ELIDE_SIGNATURE ? b->name_end : strlen(name), next = 0;
-    /* "..." is longer than a content of one character by two. */
+    /* "..." is two characters longer than contents of one character. */
     char *copy = mem_alloc(strlen(name) + 2 * b->count + 1), *to = copy;
     for (size_t at = step >= ELIDE_SIGNATURE ? b->name_begin : 0; at < end; at++) {
         *to++ = name[at];

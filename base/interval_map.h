@@ -9,8 +9,8 @@
 
 #define INTERVAL_NONE UINT32_MAX
 
-/* Addresses BEGIN..LAST, both inside, so that the end of the address space needs no special case.
- */
+/* Addresses BEGIN..LAST, both inclusive, so that the end of the address space needs no special
+ * case. */
 struct interval {
     uint64_t begin, last;
     uint32_t value; /* where ranges overlap, the largest value counts */

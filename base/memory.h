@@ -20,12 +20,12 @@ char *mem_strndup(const char *text, size_t length);
 char *mem_vprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* For a thread whose creator does nothing but wait for it. If it runs out of memory, functions of on_exit are called, as they
- * are if the main thread does: they remove or name unfinished files. In other threads they are not called, because the main
- * thread may be using those files. */
+/* For a thread whose creator does nothing but wait for it. If it runs out of memory, functions registered with on_exit are
+ * called, as if the main thread had run out: they remove or name unfinished files. For other threads they are not called,
+ * because the main thread may be using those files. */
 void mem_allow_exit(void);
 
-/* Ends the program, where a library reports that it had no memory. */
+/* Ends the program when a library reports that it is out of memory. */
 _Noreturn void mem_run_out(void);
 
 /* Does a sanitizer reserve terabytes of shadow memory, so that limits are useless? */

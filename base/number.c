@@ -64,11 +64,11 @@ static void format_billionths(char *text, uint64_t number, bool negative)
     text[length] = '\0';
 }
 
-/* Times, and much else, are a number of billionths with at most 15 digits. These read back as the value, so no shorter text
- * does: it would be another number of at most 15 digits, and such numbers are different doubles. */
+/* Times, and much else, are whole numbers of billionths with at most 15 digits. Their text reads back as the value, and no
+ * shorter one does: it would be another number of at most 15 digits, and such numbers are different doubles. */
 static bool format_short(char *text, double value)
 {
-    const double least = 1e-4, billion = 1e9, most = 1e15; /* %g has an exponent below LEAST */
+    const double least = 1e-4, billion = 1e9, most = 1e15; /* below LEAST, %g writes an exponent */
     double scaled = rint(fabs(value) * billion);
     if (!(fabs(value) >= least && scaled < most) || scaled / billion != fabs(value))
         return false;
@@ -76,8 +76,9 @@ static bool format_short(char *text, double value)
     return true;
 }
 
-/* Do 15 digits certainly not read back as VALUE? Most computed numbers need more, and to try is slow: as an integer of 15
- * digits, the nearest is further away than any double that is taken for VALUE. Not where long double is no wider. */
+/* Is it certain that 15 digits do not read back as VALUE? Most computed numbers need more, and trying is slow. It is
+ * certain if the nearest number of 15 digits is further away than any number that is rounded to VALUE. Always false where
+ * long double is no wider than double. */
 static bool needs_more(double value)
 {
     static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,

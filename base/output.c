@@ -51,7 +51,8 @@ bool path_has_any_suffix(const char *path)
     size_t length = strlen(name);
     if (length > 4 && strcmp(name + length - 4, ".bz2") == 0)
         length -= 4;
-    return length > 1 && memrchr(name + 1, '.', length - 1) != NULL; /* not of a hidden file */
+    /* the dot of a hidden file does not count */
+    return length > 1 && memrchr(name + 1, '.', length - 1) != NULL;
 }
 
 static bool has_bz2_suffix(const char *path)
@@ -83,9 +84,9 @@ static int open_unnamed(const char *folder)
     return -1;
 }
 
-/* Where a function called by exit finds the unfinished file. Never freed, since nothing undoes on_exit. */
+/* Where a function called by exit finds the unfinished file. Never freed, because on_exit cannot be undone. */
 struct unfinished {
-    pid_t pid; /* not in a child */
+    pid_t pid; /* that created it: not a child */
     char *temporary;
 };
 
@@ -97,7 +98,7 @@ static void remove_unfinished(int status, void *opaque)
         unlink(u->temporary);
 }
 
-/* Before a file gets a temporary name: afterwards, memory may run out. */
+/* To be called before a file gets a temporary name, because memory may run out afterwards. */
 static void expect_temporary(struct output *o)
 {
     if (o->unfinished != NULL)
@@ -107,7 +108,7 @@ static void expect_temporary(struct output *o)
     on_exit(remove_unfinished, o->unfinished);
 }
 
-/* From now on the name of the unfinished file is NAME, taken over; NULL: it has none. */
+/* Takes over NAME, which is now the name of the unfinished file; NULL: it has none. */
 static void set_temporary(struct output *o, char *name)
 {
     free(o->temporary);

@@ -33,9 +33,9 @@ int output_fail_usage(struct output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Writes everything, syncs a file to disk and gives it its name; frees OUTPUT in any case. Only SIGKILL at the moment
- * a file is replaced can leave a second name of the new file, FILE.PID-N.tmp. (Without unnamed files, that is on some
- * file systems and without /proc, any signal can leave the unfinished file, FILE.XXXXXX.) Returns 0, or -1, which
- * leaves an existing file unchanged. */
+ * a file is replaced can leave a second name of the new file, FILE.PID-N.tmp. (Where there are no unnamed files, on
+ * some file systems and without /proc, any signal can leave the unfinished file, FILE.XXXXXX.) Returns 0, or -1,
+ * which leaves an existing file unchanged. */
 int output_commit(struct output *output);
 
 /* Discards the output (except what a pipe has already passed on), and frees OUTPUT. NULL is allowed. */

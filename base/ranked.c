@@ -1,4 +1,4 @@
-/* Putting things in order of an amount.
+/* Sorts items by an amount.
  * SPDX-License-Identifier: MIT */
 #include "base/ranked.h"
 

@@ -1,11 +1,11 @@
-/* Putting things in order of an amount.
+/* Sorts items by an amount.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_RANKED_H
 #define BASE_RANKED_H
 
 #include <stddef.h>
 
-/* Thing number INDEX. */
+/* The item with number INDEX. */
 struct ranked {
     double amount; /* not NaN */
     size_t index;

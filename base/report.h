@@ -45,8 +45,8 @@ int report_error(const struct reporter *reporter, const struct error *err);
 void report_warning(struct reporter *reporter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Warnings wait from report_hold to report_held, and are counted and printed by report_release: for work that is begun
- * before its TURN, so that the order of warnings is that of the results. Turns are ascending; those up to TURN are released. */
+/* From report_hold to report_held, warnings wait; report_release counts and prints them. For work that begins before its TURN:
+ * warnings then appear in the order of the results. Turns ascend; report_release releases those up to TURN. */
 void report_hold(struct reporter *reporter, size_t turn);
 void report_held(struct reporter *reporter);
 void report_release(struct reporter *reporter, size_t turn);

@@ -45,7 +45,7 @@ static size_t edit_distance(const char *a, const char *b)
     return rows[m % 3][n];
 }
 
-/* NAME from where its last word begins: after the namespace and the folder. */
+/* The last word of NAME, after its namespace and folder. */
 static const char *last_word(const char *name)
 {
     const char *word = name;

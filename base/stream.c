@@ -17,7 +17,8 @@
 #include "base/temporary.h"
 #include "base/transfer.h"
 
-/* No more than WINDOW bytes are read at once: what is to be decoded next is in a near cache, and a seek drops little. */
+/* At most WINDOW bytes are read at once, so that the data to be decoded next is in a near cache and a seek discards
+ * little. */
 enum { WINDOW = 256 * 1024, MAX_WINDOW = 32 * 1024 * 1024, SMALL_REST = 4096 };
 
 /*   buffer                 window.next                capacity
@@ -32,9 +33,9 @@ struct stream {
     size_t capacity;
     uint64_t size;           /* after stream_make_seekable */
     uint64_t packed;         /* size of the compressed data that was copied, 0: none */
-    uint64_t data, data_end; /* found last by stream_hole: no hole in between */
+    uint64_t data, data_end; /* last found by stream_hole; there is no hole between the two */
     bool is_stdin, seekable, forgiving, sparing;
-    struct error damage; /* that was forgiven */
+    struct error damage; /* the error that was forgiven */
 };
 
 static size_t end_of(const struct stream *s)

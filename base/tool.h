@@ -75,9 +75,9 @@ void tool_start(struct tool_common *common, const char *name);
  * --max-memory (default: a quarter of the machine's memory); exceeding it ends the program with one error message. */
 void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input);
 
-/* For tools whose own options end at a command to run, and that take none of tool_parse: starts the tool, as tool_start
- * does, and parses the options of ARGP, whose parser gets INPUT. Usage errors end the program. SIGPIPE is ignored only
- * meanwhile: the command inherits it as it was. */
+/* For tools whose own options end at a command to run, and that have none of the common options: starts the tool, as
+ * tool_start does, and parses the options of ARGP, whose parser gets INPUT. Usage errors end the program. SIGPIPE is
+ * ignored only during the call, so that the command inherits it unchanged. */
 void tool_parse_only(const struct argp *argp, int argc, char **argv, void *input);
 
 /* For parsers of these tools: acts on -h, --help, --usage and --version, with

@@ -16,7 +16,7 @@ enum { LINE = 79, TEXT_COLUMN = 29, USAGE_INDENT = 12 };
 /* Where words are printed. */
 struct page {
     size_t column, indent;
-    bool any; /* word in this line */
+    bool any; /* the line has a word */
 };
 
 static void put_word(struct page *page, const char *word, size_t length)

@@ -146,8 +146,8 @@ error_t tool_take_help(int key, struct argp_state *state)
     return 0;
 }
 
-/* The tables are the children of the parser of tool_parse: the tool's, the common ones, and then those that it shares with
- * some. */
+/* The tables are the children of the parser of tool_parse: the tool's own, the common ones, and then those shared with
+ * some other tools. */
 static void print_common_help(int key, struct argp_state *state)
 {
     enum { MAX_TABLES = 16 };
@@ -259,7 +259,7 @@ static error_t hand_down(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-/* Private memory, not address space: large files may be mapped. A lower limit of the caller's stays. */
+/* Private memory, not address space: large files may be mapped. A lower limit set by the caller is kept. */
 static void limit_memory(uint64_t most)
 {
     struct rlimit limit;
@@ -270,7 +270,8 @@ static void limit_memory(uint64_t most)
     setrlimit(RLIMIT_DATA, &limit);
 }
 
-/* A profile may have more binaries, each with a debug file, than the usual limit of 1024 descriptors lets open. */
+/* A profile may have more binaries, each with a debug file, than the usual limit of 1024 descriptors allows to be
+ * open. */
 static void raise_descriptors(void)
 {
     struct rlimit limit;
@@ -304,7 +305,8 @@ void tool_parse_only(const struct argp *argp, int argc, char **argv, void *input
     struct sigaction before;
     tool_guard_streams();
     argp_err_exit_status = EXIT_USAGE;
-    sigaction(SIGPIPE, &ignore, &before); /* for what --help and its like print before they exit */
+    /* for what options such as --help print before they exit */
+    sigaction(SIGPIPE, &ignore, &before);
     read_command_line(argp, ARGP_IN_ORDER, argc, argv, input);
     sigaction(SIGPIPE, &before, NULL);
 }

@@ -13,8 +13,8 @@ size_t utf8_length(const char *text);
 /* The character at TEXT, which has LENGTH valid bytes, as utf8_length returns them. */
 uint32_t utf8_code(const char *text, size_t length);
 
-/* The columns of a terminal that the character at TEXT takes: 2 for those of East Asian scripts and pictographs, else 1, also for a
- * stray byte (LENGTH 0). */
+/* The columns of a terminal that the character at TEXT takes: 2 for those of East Asian scripts and pictographs, else
+ * 1, also for a stray byte (LENGTH 0). */
 size_t utf8_columns(const char *text, size_t length);
 
 /* The largest number of bytes of TEXT, at most MOST, that ends with a complete character. */

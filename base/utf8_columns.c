@@ -4,8 +4,9 @@
 
 #include "base/utf8.h"
 
-/* The characters of width Wide or Fullwidth of EastAsianWidth.txt of Unicode 14: ranges in ascending order, in which characters that
- * are not assigned count as those around them. Unlike wcwidth, they are the same on every machine and in every locale. */
+/* The characters of width Wide or Fullwidth in EastAsianWidth.txt of Unicode 14: ranges in ascending order, in which
+ * unassigned characters count like their neighbours. Unlike wcwidth, they are the same on every machine and in every
+ * locale. */
 static const uint32_t wide[][2] = {
     {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},
     {0x23f0, 0x23f0},   {0x23f3, 0x23f3},   {0x25fd, 0x25fe},   {0x2614, 0x2615},

@@ -12,8 +12,8 @@
 #define VECTORS
 #endif
 
-/* Numbers in TO are about to be written, WRITE_AHEAD of them from now. For loops over arrays that are not in the first cache:
- * processors look ahead for loads, but stores wait for each other. What is beyond the end does no harm. */
+/* The numbers at TO will be written in WRITE_AHEAD steps: fetches them. For loops over arrays that are not in the first
+ * cache, because processors look ahead for loads, but stores wait for each other. Fetching beyond the end does no harm. */
 enum { WRITE_AHEAD = 64 };
 #define WILL_WRITE(to) __builtin_prefetch((to) + WRITE_AHEAD, 1)
 
