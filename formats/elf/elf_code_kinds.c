@@ -18,7 +18,7 @@ struct mark {
 };
 
 struct elf_code_kinds {
-    struct mark *marks; /* by address, one each */
+    struct mark *marks; /* in ascending order, one for each address */
     size_t count, capacity;
 };
 
@@ -54,7 +54,7 @@ static void add_symbol(struct elf_code_kinds *kinds, const struct elf_file *file
     kinds->marks[kinds->count++] = mark;
 }
 
-/* Reads the first table of TYPE; false when it has nothing. */
+/* Reads the first table of TYPE; returns false if there is none or it has no marks. */
 static bool read_table(struct elf_code_kinds *kinds, const struct elf_file *file, uint32_t type)
 {
     size_t index = 0, before = kinds->count, limit;

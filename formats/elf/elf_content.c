@@ -23,8 +23,8 @@ bool elf_is_content_id(const char *id)
     return id != NULL && strncmp(id, prefix, strlen(prefix)) == 0;
 }
 
-/* Adds the bytes of SEGMENT, but not of the header of the file, where strip changes what it says of sections. Read in
- * steps: such files may be gigabytes. */
+/* Adds the bytes of SEGMENT except those of the file header, in which strip changes the fields about sections. Reads
+ * in steps: such files may have gigabytes. */
 static bool add_segment(XXH3_state_t *sum, const struct elf_file *file,
                         const struct elf_segment *segment, uint8_t *step)
 {

@@ -1,6 +1,6 @@
 /* What identifies an ELF file without build-id: the bytes of its code.
  *
- * Stripping a file, copying it or touching it changes nothing of that, so a stripped program on a board and the same
+ * Stripping a file, copying it or touching it does not change them, so a stripped program on a board and the same
  * program with symbols on another machine are the same file.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_CONTENT_H
@@ -8,14 +8,14 @@
 
 #include "formats/elf/elf_file.h"
 
-/* Writes "code:SIZE:XXH3" to ID: what is in the executable segments of FILE [bytes], and its XXH3-64 in hexadecimal;
- * "" if there is none, or if it cannot be read. Reads the segments once for each FILE. */
+/* Writes "code:SIZE:XXH3" to ID: the size of the executable segments of FILE [bytes] and the XXH3-64 of their
+ * contents in hexadecimal; "" if there are none, or if they cannot be read. Reads the segments once for each FILE. */
 void elf_content_id(const struct elf_file *file, char id[ELF_CONTENT_ID]);
 
-/* The same for a file of which it is not known what it contained: no file has this. */
+/* The same for a file whose contents are not known; no file has this ID. */
 extern const char elf_content_lost[];
 
-/* Is ID such a text, where a build-id may be? NULL is allowed. */
+/* Is ID, which may also be a build-id, such a text? NULL is allowed. */
 bool elf_is_content_id(const char *id);
 
 #endif

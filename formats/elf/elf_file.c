@@ -149,8 +149,8 @@ static int bad(const struct elf_file *file, uint64_t offset, struct error *err, 
 }
 
 /* If the number of sections is in section 0, libelf trusts it as long as the file is large enough, and fills 250
- * bytes for each section before it reads one: a sparse file of 1 GiB took 14 s and 4.3 GB. Decoded by hand, as libelf
- * has no step between the header and that. */
+ * bytes for each section before it reads one: a sparse file of 1 GiB took 14 s and 4.3 GB. Decoded by hand, because
+ * libelf offers no step in between. */
 static bool has_many_sections(const struct elf_file *file, const uint8_t *header)
 {
     const bool big = file->big_endian, wide = file->is_64;
@@ -299,7 +299,7 @@ static void read_sections(struct elf_file *file, const GElf_Ehdr *header, uint64
     }
 }
 
-/* Reads the headers of FILE, and closes it where that fails. */
+/* Reads the headers of FILE, and closes it if that fails. */
 static struct elf_file *load(struct elf_file *file, struct error *err)
 {
     GElf_Ehdr header;

@@ -87,8 +87,8 @@ size_t elf_file_read_code(const struct elf_file *file, uint64_t address, uint8_t
  * only in a process that may die. Returns false if the system refuses. */
 bool elf_file_map(struct elf_file *file);
 
-/* Frees the memory that SIZE bytes from OFFSET of a mapped file take; if they are read again, they come from the file. Does nothing
- * for other files. */
+/* Frees the memory that SIZE bytes from OFFSET of a mapped file take; if they are read again, they come from the
+ * file. Does nothing for other files. */
 void elf_file_unload(const struct elf_file *file, uint64_t offset, uint64_t size);
 
 /* Is ADDRESS in an executable section (or segment, in a file without section headers)? */

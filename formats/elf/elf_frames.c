@@ -2,9 +2,9 @@
  *
  *   .eh_frame      records: u32 length, then
  *     CIE          u32 0, u8 version, augmentation "zR...", [version 4: 2 bytes,] uleb and sleb alignments, u8 or uleb
- *                  register, uleb length of what the augmentation is about: 'R' is the encoding of addresses
+ *                  register, uleb length of the augmentation data: 'R' is the encoding of addresses
  *     FDE          u32 how far before this word its CIE is, begin, size, ...
- *   .debug_frame   the same in debug information, where programs have no .eh_frame: a CIE has the word 0xffffffff, an FDE the
+ *   .debug_frame   the same in debug information, for programs without .eh_frame: a CIE has the word 0xffffffff, an FDE the
  *                  offset of its CIE; addresses are absolute
  *   .ARM.exidx     pairs of words: where the function begins, relative to the word, in 31 bits; how to unwind it
  *
@@ -20,8 +20,8 @@
 #include "formats/elf/dwarf_bytes.h"
 #include "formats/elf/elf_sections.h"
 
-/* Of the largest programs these tables have 20 MB. The head of a CIE is a few bytes; a limit keeps each FDE that refers to
- * it cheap. */
+/* In the largest programs, these tables have 20 MB. The head of a CIE is a few bytes; a limit keeps each FDE that refers
+ * to it cheap. */
 enum { MAX_TABLE = 64 << 20, MAX_CIE = 128, EXIDX_ENTRY = 8 };
 
 /* How an address is written: DW_EH_PE_... */
@@ -37,11 +37,12 @@ enum {
 struct reader {
     const struct elf_file *file;
     struct dwarf_span span;
-    uint64_t address;    /* of the span */
-    bool is_debug;       /* .debug_frame */
-    bool ends_with_zero; /* else a record without length is only where two object files met */
-    uint64_t cie;        /* offset of the last one ... */
-    int encoding;        /* ... and how its FDEs write addresses */
+    uint64_t address; /* of the span */
+    bool is_debug;    /* .debug_frame */
+    /* .eh_frame: a record without length ends it; otherwise, two object files meet there */
+    bool ends_with_zero;
+    uint64_t cie; /* offset of the last one ... */
+    int encoding; /* ... and how its FDEs write addresses */
     struct elf_frames *frames;
     size_t capacity;
 };
@@ -82,7 +83,7 @@ static uint64_t read_address(const struct reader *r, struct dwarf_bytes *b, int 
     return is_64 ? value : (uint32_t)value;
 }
 
-/* Addresses may be absolute or relative to their place; compilers use other bases for other tables only. */
+/* Addresses may be absolute or relative to their place; compilers use other bases only in other tables. */
 static int usable(unsigned encoding)
 {
     unsigned base = encoding & ~(unsigned)ENCODED_FORMAT;

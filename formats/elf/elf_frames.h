@@ -6,7 +6,7 @@
 
 #include "formats/elf/elf_file.h"
 
-/* A function; both addresses are inside. */
+/* A function; both addresses are inclusive. */
 struct elf_bounds {
     uint64_t begin, last;
 };

@@ -8,7 +8,8 @@
 struct elf_function {
     uint64_t address, size; /* [bytes]; size 0: unknown */
     const char *name;       /* borrowed from the files */
-    bool resolver; /* the code at ADDRESS only selects the function, when the program is linked */
+    /* the code at ADDRESS only selects the function to be used, when the program is loaded */
+    bool resolver;
 };
 
 /* The functions of the symbol tables of FILE, and of its DEBUG file (NULL: none), which has those that were stripped;

@@ -12,15 +12,15 @@ enum { MAX_TABLE = 1 << 30 };
  * NULL with *LIMIT 0 if there are none. */
 const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit);
 
-/* Linkers let a name end in another one; a name that begins at each byte of one of a megabyte is an attack. All names of a
- * table longer than 64 bytes together may have four times as many bytes as it, and 64 kB. */
+/* Linkers store a name as the end of another one; a table with a name at each byte of one that is a megabyte long is an
+ * attack. All names longer than 64 bytes in a table may together have four times as many bytes as the table, plus 64 kB. */
 struct elf_name_budget {
     size_t left; /* [bytes] */
 };
 struct elf_name_budget elf_name_budget(size_t table_size);
 
-/* Takes NAME, which ends in its table, from the budget; false if it does not fit. Do nothing with a name before, not even
- * determine its length. */
+/* Takes NAME, which ends in its table, from the budget; false if it does not fit. Call it before doing anything else with
+ * a name, even determining its length. */
 bool elf_name_fits(struct elf_name_budget *budget, const char *name);
 
 /* $a $t $d $x (also "$x.1", on RISC-V "$xrv64i2p1"): these mark where the instruction set changes or data begins, and

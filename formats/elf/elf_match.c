@@ -12,8 +12,8 @@
 #include "formats/elf/elf_content.h"
 #include "formats/elf/elf_sections.h"
 
-/* Sizes of a page that Linux targets have: x86 and most others, some ARM, PowerPC and ARM servers.
- * With 1 a segment has its own bytes only. */
+/* Page sizes of Linux targets: x86 and most others, some ARM, PowerPC and ARM servers. With 1, a
+ * segment has only its own bytes. */
 static const uint64_t page_sizes[] = {1, 4096, 16384, 65536};
 enum { PAGE_SIZES = sizeof page_sizes / sizeof page_sizes[0], CRC_STEP = 1 << 16 };
 
@@ -73,7 +73,7 @@ static void place_in(struct elf_mapping *m, const struct elf_segment *s, uint64_
 /* ---- the rule ---- */
 
 /* A file that may be another one: what is mapped must fit, at the address where a program that
- * cannot be moved (ET_EXEC) was linked. EXACTLY: it must be all of a segment, from its begin. */
+ * cannot be moved (ET_EXEC) was linked. EXACTLY: it must be all of a segment, from its beginning. */
 static bool place_by_size(const struct elf_file *file, struct elf_mapping *m, bool exactly)
 {
     for (size_t p = 1; p < PAGE_SIZES; p++)
@@ -93,8 +93,8 @@ static bool place_by_size(const struct elf_file *file, struct elf_mapping *m, bo
     return false;
 }
 
-/* The file that ran: wherever its bytes are mapped. Without an offset the size shows the segment,
- * else it is taken to be the first one of code. */
+/* For the file that ran, wherever its bytes are mapped. Without an offset, the size identifies the
+ * segment; failing that, the first one of code is assumed. */
 static bool place_trusted(const struct elf_file *file, struct elf_mapping *m)
 {
     const struct elf_segment *found = m->has_offset ? segment_at(file, m->offset) : NULL;
@@ -135,7 +135,7 @@ int elf_match(const struct elf_file *file, struct elf_mapping *m, struct error *
     if (elf_is_content_id(m->build_id) && !m->is_image)
         return match_content(file, m, err);
     bool mine = file->build_id[0] != '\0', theirs = m->build_id != NULL && m->build_id[0] != '\0';
-    /* A file with a build-id for a mapping without, or the reverse, is most likely another one. */
+    /* A file with a build-id for a mapping without one, or the reverse, is most likely another one. */
     bool exactly = mine != theirs && (theirs || m->size > 0);
     bool same = m->is_image || (mine && theirs && strcmp(file->build_id, m->build_id) == 0);
     if (mine && theirs && !same)

@@ -2,8 +2,8 @@
  *
  * If both sides have a build-id, the build-ids decide; the size of the mapping is then irrelevant, because programs
  * may remap parts or all of their code. If the file that ran had none, but its content was recorded (elf_content.h),
- * the content decides in the same way. Otherwise sizes decide: the mapping must be in a segment of code, and
- * completely if only one side has a build-id. A debug file must be for the same machine and have the checksum in the
+ * the content decides in the same way. Otherwise sizes decide: the mapping must be in a segment of code, and cover
+ * all of it if only one side has a build-id. A debug file must be for the same machine and have the checksum in the
  * link to it.
  *
  * SPDX-License-Identifier: MIT */

@@ -12,10 +12,10 @@ struct elf_stub {
     uint64_t resolver;      /* address of the code that selects the function; 0: none */
 };
 
-/* The entries of .plt, .plt.sec and .plt.got of FILE, on MIPS also .MIPS.stubs and on 64-bit PowerPC the stubs among functions, sorted by
- * address; machines are listed in elf_plt_code.c. An entry jumps to an address
- * that a relocation sets, and is named after the function of the relocation. Sets *COUNT, and *OVERLAP if some were left
- * out because names overlap. Caller frees; the names are borrowed from STRINGS. */
+/* The entries of .plt, .plt.sec and .plt.got of FILE, on MIPS also .MIPS.stubs and on 64-bit PowerPC the stubs among
+ * functions, sorted by address; machines are listed in elf_plt_code.c. An entry jumps to an address that a relocation
+ * sets, and is named after the function of the relocation. Sets *COUNT, and *OVERLAP if entries were left out because
+ * names overlap. Caller frees; the names are borrowed from STRINGS. */
 struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strings, size_t *count,
                               bool *overlap);
 

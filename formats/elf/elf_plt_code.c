@@ -36,8 +36,8 @@ static bool jumps(const struct plt_code *c, uint64_t at)
     return byte(c, at) == JUMP && (how == RIP_OR_ABSOLUTE || how == FROM_EBX);
 }
 
-/* [endbr] [bnd] jmp *SLOT, and what pads it or asks the dynamic linker, in 16 bytes, or 8 where stubs are not lazy. Sets *JUMP
- * to the offset of the jump, and STUB but for its slot. */
+/* [endbr] [bnd] jmp *SLOT, with padding or a call of the dynamic linker, in 16 bytes, or 8 where stubs are not lazy. Sets
+ * *JUMP to the offset of the jump, and all of STUB but its slot. */
 static bool find_x86(const struct plt_code *c, uint64_t at, uint32_t endbr, uint64_t *jump,
                      struct plt_stub *stub)
 {
@@ -141,7 +141,7 @@ static bool find_riscv(const struct plt_code *c, uint64_t at, struct plt_stub *s
     return true;
 }
 
-/* larl %r1, SLOT; lg %r1, 0(%r1); br %r1; and what asks the dynamic linker */
+/* larl %r1, SLOT; lg %r1, 0(%r1); br %r1; and the call of the dynamic linker */
 static bool find_s390(const struct plt_code *c, uint64_t at, struct plt_stub *stub)
 {
     enum { SIZE = 32 };
@@ -198,7 +198,7 @@ static bool saves_toc(uint32_t instruction) /* std r2, 24(r1) or 40(r1) */
 
 /* [std r2, ..(r1)]; load r12; mtctr r12; [ld r2 and r11;] bctr
  * In the big-endian ABI, a slot has three words, and another thread may be filling them: instead of bctr, libraries have
- * cmpldi r2, 0; bnectr; b to what asks the dynamic linker; or xor and add that make the second load depend on the first. */
+ * cmpldi r2, 0; bnectr; b to the call of the dynamic linker; or xor and add that make the second load depend on the first. */
 static bool find_ppc64(const struct plt_code *c, uint64_t at, struct plt_stub *stub)
 {
     enum { MOST_BETWEEN = 6 };

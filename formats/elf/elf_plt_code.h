@@ -14,7 +14,7 @@ struct plt_code {
     bool big_endian;
 };
 
-/* A stub, and the SLOT with the address where it jumps to. */
+/* A stub, and the SLOT that holds the address to which it jumps. */
 struct plt_stub {
     uint64_t address, size, slot;
 };

@@ -66,7 +66,7 @@ static bool in_search_paths(const struct taker *t, const struct elf_search *sear
     return false;
 }
 
-/* In the folder of the file at PATH. */
+/* Offers the file in the folder of the file at PATH. */
 static bool is_beside(const struct taker *t, const char *path, const char *base)
 {
     const char *slash = path != NULL ? strrchr(path, '/') : NULL;
@@ -166,7 +166,7 @@ struct debug_search {
     struct error *err;
 };
 
-/* A link to an alternate file, or what that says of itself. */
+/* A link to an alternate file, or what such a file says about itself. */
 struct alternate_link {
     uint8_t bytes[MAX_LINK + 1];
     const char *path; /* in BYTES */
@@ -288,7 +288,7 @@ static struct elf_file *in_folder(const struct debug_search *s, const char *fold
     return debug != NULL ? debug : open_debug(s, &crc, "%.*s/.debug/%s", (int)length, folder, name);
 }
 
-/* The same in the place of FOLDER, which may begin with the sysroot ROOT, below the folders for debug files. */
+/* The same in the counterpart of FOLDER below each folder for debug files. FOLDER may begin with the sysroot ROOT. */
 static struct elf_file *below_debug_folders(const struct debug_search *s, const char *folder,
                                             size_t length, const char *root, const char *name,
                                             uint32_t crc)
@@ -304,8 +304,8 @@ static struct elf_file *below_debug_folders(const struct debug_search *s, const 
                                       between, (int)(length - skip), folder + skip, name);
 }
 
-/* First by the path of the file as it was given; then by its absolute path, without symbolic links to its folder; then by the path
- * of the file that it links to. */
+/* First by the path of the file as it was given; then by its absolute path, without symbolic links to its folder;
+ * then by the path of the file that it links to. */
 static struct elf_file *in_link_folders(const struct debug_search *s, const char *name,
                                         uint32_t crc)
 {
@@ -365,8 +365,8 @@ struct elf_file *elf_search_debug(const struct elf_search *search, const struct 
     return debug;
 }
 
-/* Opens the file that the link from S->file calls PATH: absolute ones are below the sysroot, or a folder for debug files
- * in place of usr/lib/debug; others are relative to the file. */
+/* Opens the file that the link from S->file calls PATH: an absolute one below the sysroot, or below a folder for debug
+ * files instead of usr/lib/debug; others are relative to the file. */
 static struct elf_file *by_path(const struct debug_search *s, const char *path)
 {
     static const char usual[] = "/usr/lib/debug/";

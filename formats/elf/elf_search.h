@@ -48,14 +48,15 @@ void elf_search_warn(struct reporter *reporter, const char *label, const struct 
 
 /* Finds the file with the debug information of the stripped FILE: by build-id, as .build-id/ab/cdef.debug below each
  * search path, below each debug folder and below usr/lib/debug in the sysroot; by .gnu_debuglink beside FILE, in
- * .debug there, and with the path of FILE below each debug folder and usr/lib/debug, also with its absolute path without symbolic
- * links, and the same for the file to which FILE is one. elf_match_debug decides whether it fits. Returns NULL if it is not found, with ERR filled if a file that may be it cannot be read or is of another build.
- * Caller closes. */
+ * .debug there, and with the path of FILE below each debug folder and usr/lib/debug. The link is also tried with the
+ * absolute path of FILE without symbolic links, and with the path of the file to which FILE is a link.
+ * elf_match_debug decides whether a file fits. Returns NULL if none is found, with ERR filled if a candidate cannot
+ * be read or is of another build. Caller closes. */
 struct elf_file *elf_search_debug(const struct elf_search *search, const struct elf_file *file,
                                   struct error *err);
 
-/* Finds the debug file of FILE if FILE has no debug information, and warns through REPORTER of one that cannot be read or is of
- * another build. Returns NULL if there is none; caller closes. */
+/* Finds the debug file of FILE if FILE has no debug information, and warns through REPORTER about one that cannot be read or is
+ * of another build. Returns NULL if there is none; caller closes. */
 struct elf_file *elf_search_debug_warn(const struct elf_search *search, const struct elf_file *file,
                                        struct reporter *reporter);
 

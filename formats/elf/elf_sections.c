@@ -19,8 +19,8 @@ enum { MORE_ROOM = 1024 }; /* several of the longest copies of deflate, 258 [byt
 
 /* How the contents of a section are compressed. */
 struct packing {
-    uint64_t header; /* size of what is before them [bytes]; 0: not packed */
-    uint64_t size;   /* that it promises, 0: packed in a way that is not known */
+    uint64_t header; /* size of the header before them [bytes]; 0: not packed */
+    uint64_t size;   /* according to the header, 0: packed by an unknown method */
     bool is_zstd;
 };
 
@@ -55,8 +55,8 @@ static bool unpack_begin_zstd(const uint8_t *packed, uint64_t packed_size, uint8
     return out.pos == size;
 }
 
-/* libdeflate cannot stop, but it writes in order, and ends where the room does, up to a copied string before. It does not
- * promise that: if nothing was written beyond the wanted bytes, they count as not there. */
+/* libdeflate cannot stop early, but it writes in order, and ends where the room does, or at most one copied string before
+ * that. This is not guaranteed: if nothing was written beyond the wanted bytes, they count as missing. */
 static bool unpack_begin_zlib(const uint8_t *packed, uint64_t packed_size, uint8_t *to,
                               uint64_t size)
 {

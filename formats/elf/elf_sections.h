@@ -21,8 +21,8 @@ uint64_t elf_section_size(const struct elf_file *file, const struct elf_section 
 /* Copies the contents to TO, which has room for elf_section_size bytes. Returns false if they are damaged. */
 bool elf_section_read(const struct elf_file *file, const struct elf_section *section, uint8_t *to);
 
-/* Copies only the first SIZE bytes to TO, which has room for all, and is zero. What is after them in TO is undefined. Damage after
- * them is not noticed. */
+/* Copies only the first SIZE bytes to TO, which must have room for all bytes and be zeroed. The rest of TO is then
+ * undefined, and damage after the first SIZE bytes is not noticed. */
 bool elf_section_read_begin(const struct elf_file *file, const struct elf_section *section,
                             uint8_t *to, uint64_t size);
 

@@ -15,7 +15,7 @@
 struct split_search {
     const struct elf_search *search;
     const struct elf_file *program;
-    struct error why; /* the first file that is there could not be used */
+    struct error why; /* why the first existing file could not be used */
 };
 
 /* Opens a path, if that is a file for the same machine with split debug information. */
@@ -63,7 +63,7 @@ static struct elf_file *beside(struct split_search *s, const struct elf_file *fi
     return open_split(s, "%.*s/%s", length > 0 ? length : 1, folder_of(file), name);
 }
 
-/* In FOLDER of the user: PATH, absolute or not, below it, or the base name. */
+/* Below FOLDER, which the user named: PATH, absolute or not, or its base name. */
 static struct elf_file *below(struct split_search *s, const char *folder, const char *path)
 {
     const char *base = elf_base_name(path);

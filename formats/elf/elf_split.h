@@ -14,8 +14,8 @@ struct elf_file *elf_search_split(const struct elf_search *search, const struct 
                                   const char *folder, const char *name, struct error *err);
 
 /* Finds the package of PROGRAM, whose debug information is in DEBUG (which may be PROGRAM): with ".dwp" after the name
- * of either (in place of ".debug", too), beside it or in a search path or debug folder. Returns NULL if there is none
- * or none is needed; ERR is filled if one cannot be read. Caller closes. */
+ * of either (or in place of ".debug"), beside it or in a search path or debug folder. Returns NULL if there is none or
+ * none is needed; ERR is filled if one cannot be read. Caller closes. */
 struct elf_file *elf_search_package(const struct elf_search *search, const struct elf_file *program,
                                     const struct elf_file *debug, struct error *err);
 

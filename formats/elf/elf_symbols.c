@@ -29,8 +29,8 @@ struct sorted_symbol {
 };
 
 struct elf_symbols {
-    struct elf_symbol
-        *items; /* what the values of the map mean: before FIRST functions of the unwind tables */
+    /* by the values of the map; those before FIRST are functions of the unwind tables */
+    struct elf_symbol *items;
     size_t first;
     const char *file_name; /* borrowed from the file */
     struct interval_map map;
@@ -42,12 +42,13 @@ struct elf_symbols {
 
 enum { MAX_FILE_NAME = 100, MAX_RESOLVER_NAME = 4096 };
 
-/* Programs have some tens of sections. */
+/* Programs have a few dozen sections. */
 enum { MAX_CODE_SECTIONS = 256 };
 
 struct reader {
     const struct elf_file *image; /* the program */
-    const struct elf_file *file; /* that has the table: the program, or one that was split off it */
+    /* with the table: the program, or one that was split off from it */
+    const struct elf_file *file;
     const char *names;
     size_t names_limit;
     const char *object;            /* the source file of local symbols that follow; NULL: unknown */
@@ -74,8 +75,8 @@ static bool has_room(struct reader *r, const char *name)
     return fits;
 }
 
-/* The section of code that SYMBOL is in; NULL: none. The symbol of a function of 64-bit PowerPC in its first ABI is at a
- * descriptor in .opd, which begins with the address of the code: SYMBOL goes there. */
+/* The section of code that SYMBOL is in; NULL: none. In the first ABI of 64-bit PowerPC, the symbol of a function is
+ * that of a descriptor in .opd, which begins with the address of the code: SYMBOL gets this address. */
 static const struct elf_section *section_of(const struct reader *r, const GElf_Sym *from,
                                             struct elf_symbol *symbol)
 {
@@ -183,7 +184,7 @@ static bool is_old_version(Elf_Data *versions, int number)
            (version & HIDDEN) != 0;
 }
 
-/* Reads the first table of TYPE; false when it has nothing. */
+/* Reads the first table of TYPE; returns false if there is none or it has no functions. */
 static bool read_table(struct reader *r, const struct elf_file *file, uint32_t type)
 {
     size_t index = 0;
@@ -224,7 +225,7 @@ static void read_minidebug(struct elf_symbols *symbols, struct reader *r,
         read_table(r, symbols->minidebug.file, SHT_SYMTAB);
 }
 
-/* Which of two names of one function people use: negative, if B's. A function of libc has several: public ones have no
+/* Which of two names of a function do people use? Negative: B. A function of libc has several: public ones have no
  * underscores in front (write, not __write), and newer standards add longer ones (strfromd, not strfromf32x). */
 static int compare_names(const char *a, const char *b)
 {
@@ -264,7 +265,7 @@ static const char *name_at(const struct reader *r, size_t count, uint64_t addres
                : NULL;
 }
 
-/* Sorts the symbols, of which the first SORTED are. The others are few. */
+/* Sorts the symbols. The first SORTED are already in order, and the others are few. */
 static void sort_appended(struct reader *r, size_t sorted)
 {
     const size_t few = r->count - sorted;
@@ -306,7 +307,7 @@ static void add_stubs(struct reader *r)
     free(stubs);
 }
 
-/* The last address that a symbol without size at ADDRESS may have by the unwind tables. */
+/* The last address that a symbol without size at ADDRESS may cover according to the unwind tables. */
 static uint64_t bound_of(const struct elf_frames *frames, uint64_t address)
 {
     size_t next = elf_frames_until(frames, address);

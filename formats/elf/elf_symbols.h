@@ -37,7 +37,7 @@ const char *elf_symbols_damage(const struct elf_symbols *symbols);
  * no versions. Stubs that call functions of libraries are called "malloc@plt". A symbol without size extends to the
  * next symbol or to the end of its section, but not beyond the bounds of its function in the unwind tables, nor into
  * the next function there. If no symbol covers ADDRESS, the result is the function in the unwind tables, with the name
- * of the symbol at its begin if there is one. Borrowed until elf_symbols_delete; NULL: none. */
+ * of the symbol at its beginning if there is one. Borrowed until elf_symbols_delete; NULL: none. */
 const struct elf_symbol *elf_symbols_find(struct elf_symbols *symbols, uint64_t address);
 
 /* Would elf_symbols_find return a symbol or a function of the unwind tables for ADDRESS? */
@@ -46,7 +46,7 @@ bool elf_symbols_cover(const struct elf_symbols *symbols, uint64_t address);
 /* Contiguous addresses for which elf_symbols_find returns the same symbol. NAME is borrowed until
  * elf_symbols_delete. */
 struct elf_symbol_range {
-    uint64_t begin, last; /* both inside */
+    uint64_t begin, last; /* both inclusive */
     const char *name;
 };
 

@@ -1,7 +1,7 @@
 /* CPU profiles of gperftools (libprofiler, CPUPROFILE=FILE): counts of call stacks, then the mappings of the process.
  *
  *   words:  0, words that follow (3), version (0), period [us], 0
- *           count, depth, PC, callers ...          again and again
+ *           count, depth, PC, callers ...          repeated
  *           0, 1, 0
  *   text:   the lines of /proc/PID/maps
  *

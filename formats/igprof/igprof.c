@@ -103,7 +103,7 @@ static int take_number(struct igprof *g, unsigned base, uint64_t *value, struct 
     return 0;
 }
 
-/* An offset, which old dumps may have below 0. */
+/* An offset, which may be negative in old dumps. */
 static int take_offset(struct igprof *g, uint64_t *value, struct error *err)
 {
     bool negative = look(g, err) == '-';

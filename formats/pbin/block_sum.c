@@ -5,7 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Of short blocks, most time is spent elsewhere. */
+/* For short blocks, most time is spent elsewhere. */
 enum { LONG = 1024 };
 
 uint64_t block_sum(const void *data, size_t size)

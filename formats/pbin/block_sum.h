@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The checksum of SIZE bytes of DATA. */
 uint64_t block_sum(const void *data, size_t size);
 
 /* The same with AVX-512 or AVX2, for block_sum: only where it is supported, by the processor and by the compiler. */

@@ -65,6 +65,7 @@ enum pbin_own {
 bool pbin_entries_are_calls(const struct pbin_meta *meta);
 
 void pbin_meta_free(struct pbin_meta *meta);
+/* TO becomes a copy of FROM, including the texts; the caller frees it with pbin_meta_free. */
 void pbin_meta_copy(struct pbin_meta *to, const struct pbin_meta *from);
 
 /* The fields of pbin_meta by name, for writing, reading and dumping. */

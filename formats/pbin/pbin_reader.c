@@ -78,7 +78,7 @@ static int fail(struct pbin_reader *r, struct error *err, const char *what)
                      what);
 }
 
-/* Whether COUNT is more than FREE and PER_BYTE for each byte that the file has given. */
+/* Is COUNT more than FREE plus PER_BYTE for each byte read from the file? */
 static bool is_too_much(const struct pbin_reader *r, uint64_t count, uint64_t free,
                         uint64_t per_byte)
 {
@@ -591,8 +591,8 @@ static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct e
     return 1;
 }
 
-/* Prepares the open block for next_member if it holds rows, runs, arcs, or what else is wanted. Returns 1, 0 for another type of block,
- * or -1. */
+/* Prepares the open block for next_member if it holds rows, runs, arcs, or other members that are wanted. Returns 1,
+ * 0 for another type of block, or -1. */
 static int open_members(struct pbin_reader *r, struct error *err)
 {
     static const struct {

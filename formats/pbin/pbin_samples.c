@@ -44,8 +44,8 @@ static bool are_below(const struct column *column, uint64_t count)
     return !any_from(column->values, column->count, count);
 }
 
-/* Whether the threads per sample add up to THREAD_SAMPLES. Values up to THREAD_SAMPLES, at most MAX_BATCH_THREAD_SAMPLES, cannot overflow the
- * sum. */
+/* Whether the threads per sample add up to THREAD_SAMPLES. Values up to THREAD_SAMPLES, at most
+ * MAX_BATCH_THREAD_SAMPLES, cannot overflow the sum. */
 static bool adds_up(const struct column *threads, uint64_t thread_samples)
 {
     struct column_bounds bounds = threads->bounds;

@@ -97,7 +97,8 @@ static void take_build_ids(struct perf *p, struct perf_fields f)
     }
 }
 
-/* Features follow the records, first a list of where each is. They are no part of the profile, so damage is no error. */
+/* Features follow the records, first a list of where each is. They are not part of the profile, so damage to them is
+ * not an error. */
 static int read_features(struct perf *p, const uint64_t *words, struct error *err)
 {
     uint64_t at = p->data_end;
@@ -124,7 +125,7 @@ static int read_features(struct perf *p, const uint64_t *words, struct error *er
     return 0;
 }
 
-/* A recording that was not finished has no size of its records and no features. */
+/* A recording that was not finished does not give the size of its records, and has no features. */
 static int find_data(struct perf *p, uint64_t at, uint64_t size, struct error *err)
 {
     const uint64_t whole = stream_size(p->stream);

@@ -54,13 +54,15 @@ struct perf_record {
 };
 
 struct perf_event {
-    const char *name;   /* as perf calls it */
-    bool counts_ns;     /* its periods are CPU time, or the time of a CPU [ns] */
-    bool counts_cpu;    /* with COUNTS_NS: idle time of CPUs counts */
-    bool counts_cycles; /* of a CPU, so a sample at a frequency stands for time */
-    bool is_dummy;      /* never samples */
-    bool has_period;    /* it samples by itself, not only with the first event of its group */
-    uint64_t frequency; /* samples per second that were requested; 0: one every so many events */
+    const char *name; /* as perf calls it */
+    bool counts_ns;   /* its periods are CPU time, or the time of a CPU [ns] */
+    bool counts_cpu;  /* with COUNTS_NS: idle time of CPUs counts */
+    /* it counts cycles of a CPU, so that a sample at a fixed frequency stands for time */
+    bool counts_cycles;
+    bool is_dummy;   /* never samples */
+    bool has_period; /* it samples by itself, not only with the first event of its group */
+    /* samples per second that were requested; 0: one for a fixed number of events */
+    uint64_t frequency;
 };
 
 /* Texts may be NULL: unknown. */

@@ -58,7 +58,7 @@ enum {
     TYPE_HARDWARE,
     TYPE_SOFTWARE,
     TYPE_RAW = 4,
-    TYPE_BREAKPOINT = 5, /* types above are of units that count, by number */
+    TYPE_BREAKPOINT = 5, /* higher types are the numbers of other PMUs */
     HARDWARE_CYCLES = 0,
     HARDWARE_BUS_CYCLES = 6,
     HARDWARE_REF_CYCLES = 9,
@@ -94,7 +94,7 @@ static const char *default_name(struct perf *p, uint32_t type, uint64_t config)
     return strings_get(p->texts, strings_intern(p->texts, text));
 }
 
-/* Does CONFIG, of TYPE, count cycles? Above its low half may be the number of a unit. */
+/* Does CONFIG, of TYPE, count cycles? Its upper half may contain the number of a PMU. */
 static bool counts_cycles(uint32_t type, uint64_t config)
 {
     const uint32_t what = (uint32_t)config;
@@ -167,7 +167,7 @@ void perf_add_id(struct perf *p, uint64_t id, size_t event)
 enum { FEATURE_HOST = 3, FEATURE_CPUS = 7, FEATURE_COMMAND = 11, FEATURE_EVENTS = 12 };
 enum { BUILD_ID_SIZE = 20, BUILD_ID_FIELD = 24, MISC_HAS_SIZE = 1 << 15 };
 
-/* u32 length, then the text, filled up with NULs; as a string, "" if it is damaged. */
+/* u32 length, then the text, padded with NULs. Returns a string, "" if it is damaged. */
 static const char *take_string(struct perf *p, struct perf_fields *f)
 {
     uint32_t size = perf_u32(f);
@@ -192,7 +192,7 @@ static void take_command(struct perf *p, struct perf_fields *f)
     buffer_free(&all);
 }
 
-/* Names of events: with attributes, which are known, and numbers, by which the event is found. */
+/* Names of events, each with attributes, which are already known, and IDs, by which the event is found. */
 static void take_events(struct perf *p, struct perf_fields *f)
 {
     uint32_t count = perf_u32(f), size = perf_u32(f);

@@ -24,7 +24,7 @@ enum {
     MAX_BUILD_ID = 20
 };
 
-/* In the chain of callers, what follows is code of a user. */
+/* In the chain of callers, user code follows. */
 #define CONTEXT_USER  ((uint64_t)-512)
 #define CONTEXT_FIRST ((uint64_t)-4095)
 
@@ -49,8 +49,8 @@ static uint64_t size_of(uint64_t type, uint64_t bits)
 
 /* ---- which event, and when ---- */
 
-/* The number of the event of RAW, a sample or not; its number among them is at a place that all layouts share. Returns
- * UINT32_MAX if there is none with that number. */
+/* The number of the event of RAW, whether it is a sample or not; all layouts have the ID of the event at the same
+ * place. Returns UINT32_MAX if no event has this ID. */
 static uint32_t event_of(const struct perf *p, const struct perf_raw *raw)
 {
     const uint64_t type = p->layouts[0].sample_type;
@@ -75,7 +75,7 @@ static uint32_t event_of(const struct perf *p, const struct perf_raw *raw)
     uint32_t number = numbers_find(&p->ids, id);
     if (number != INTERN_NONE)
         return p->event_of[number];
-    return sample ? UINT32_MAX : 0; /* of what perf itself made */
+    return sample ? UINT32_MAX : 0; /* a record that perf itself wrote */
 }
 
 /* The time of a record other than a sample: one of the fields at its end; 0 if it has none. */
@@ -187,7 +187,7 @@ static const char *listed_build_id(const struct perf *p, const char *path)
     return number == INTERN_NONE ? "" : strings_get(p->texts, p->build_ids[number]);
 }
 
-/* In a mapping with one, in place of device and inode: u8 size, 3 bytes, 20 bytes. */
+/* The build-id in a mapping that has one instead of device and inode: u8 size, 3 bytes, 20 bytes. */
 static const char *own_build_id(struct perf *p, struct perf_fields f)
 {
     char text[2 * MAX_BUILD_ID + 1] = "";

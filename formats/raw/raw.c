@@ -180,8 +180,8 @@ static int find_last_reading(struct raw_profile *p, struct error *err)
     return got;
 }
 
-/* Of a truncated profile of our sampler, nothing is made up for what is lost: without times, which no other part of the file
- * has, intervals are 0, and it is unknown which process and mapping a sample is of. */
+/* In a truncated profile of our sampler, lost data is not made up: without times, which are nowhere else in the file,
+ * intervals are 0, and the process and mapping of a sample are unknown. */
 static int drop_lost(struct raw_profile *p, bool ours, struct error *err)
 {
     const struct raw_extension *ext = &p->ext;
@@ -205,7 +205,7 @@ static int drop_lost(struct raw_profile *p, bool ours, struct error *err)
     return 0;
 }
 
-/* The extension must describe all samples, except of a salvaged profile. */
+/* The extension must describe all samples, unless the profile was salvaged. */
 static int check_extension(struct raw_profile *p, uint64_t at, bool salvage, struct error *err)
 {
     const struct raw_extension *ext = &p->ext;

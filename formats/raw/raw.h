@@ -118,11 +118,11 @@ struct raw_profile {
     bool has_flags; /* samples have flags that describe the sighting of threads */
     bool cut;       /* salvaged: the end is missing */
     bool headless;  /* salvaged: the header is missing, with the kind of the PMU values */
-    /* salvaged, of our sampler: samples from number TIMED on have lost their times */
+    /* salvaged, of our sampler: samples with number TIMED and later have lost their times */
     bool lost_times;
     bool lost_maps;      /* the same: of processes and mappings, only the VMMaps are left */
     uint64_t lost_flags; /* the same: thread samples of which it is unknown whether they ran */
-    /* the same: energy after this time, as nothing says which part is the program's; UINT64_MAX: none is lost */
+    /* the same: energy after this time, because it is unknown which part is the program's; UINT64_MAX: none is lost */
     uint64_t energy_ns;
     enum pmu_kind asked_kind;  /* as in the options */
     uint64_t records_at;       /* offset of the first sample */

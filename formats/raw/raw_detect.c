@@ -80,7 +80,7 @@ static void take(struct search *search, const struct raw_fit *reading, enum raw_
             search->other = *reading;
     } else if (verdict == RAW_MALFORMED) {
         bool other = search->part.probe.odd;
-        /* as threads of another size, a few records of ours may seem to have more of them */
+        /* read with threads of another size, a few records of ours may seem to have more of them */
         bool better = odd != other ? other
                       : reading->ours != search->part.ours
                           ? reading->ours

@@ -103,7 +103,7 @@ void raw_batch_free(struct raw_batch *batch);
 struct raw_seen {
     uint64_t at;     /* offset from which to look for the next block */
     uint64_t number; /* of the next thread sample */
-    uint64_t count;  /* thread samples from this number on have lost their flags */
+    uint64_t count;  /* thread samples with this number and later have lost their flags */
     struct buffer bytes;
     struct cursor flags, callers; /* the rest of the open block */
 };

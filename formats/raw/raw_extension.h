@@ -76,8 +76,8 @@ struct raw_mapx {
     uint64_t address, size, offset; /* [bytes]; OFFSET in the file */
     uint64_t inode;                 /* 0: unknown */
     uint8_t kind;                   /* enum raw_mapping */
-    char *
-        build_id; /* lower-case hex; if the file has none, after reading what raw_code says of it, or "" */
+    /* lower-case hex; if the file has none: after reading, its content in struct raw_code, or "" */
+    char *build_id;
     char *path; /* absolute, else the kernel's name: "[heap]", "//anon", "/memfd:x (deleted)" */
 };
 
@@ -138,13 +138,14 @@ struct raw_cpu {
     uint64_t user, system;
 };
 
-/* Ticks of the kernel that found a process in user code or in the kernel, times the time between two ticks [ns]: since
- * the last record of the process, else since it began or was attached to. */
+/* CPU time of a process according to the ticks of the kernel, in user code and in the kernel [ns]: the number of ticks
+ * times the time between two of them. It counts from the previous record of the process, or else from when it began or
+ * was attached to. */
 struct raw_ticks {
     uint32_t pid;
     uint64_t time; /* since the start of the run [ns] */
     uint64_t user, system;
-    uint64_t stops; /* part of SYSTEM: what the stops of the sampler cost, as estimated */
+    uint64_t stops; /* part of SYSTEM: the estimated cost of the sampler's stops */
 };
 
 /* A fact about the run as stored; raw_facts lists the known names: sampler (name and version),
@@ -233,8 +234,9 @@ void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t c
 /* The next SIZE bytes (at most RAW_JIT_PER_BLOCK) of the JIT map of IMAGE and KIND. */
 void raw_put_jit(struct buffer *buffer, uint32_t image, enum raw_jit kind, const uint8_t *bytes,
                  size_t size);
-/* Flags of COUNT thread samples (at most RAW_SEEN_PER_BLOCK) from number FIRST of the file on, and the PCs of callers,
- * one for each flag RAW_CALLER, in the same order. In a spool, put them right after the rows of the same samples. */
+/* Flags of COUNT thread samples (at most RAW_SEEN_PER_BLOCK) beginning with number FIRST of the file, and the PCs of
+ * callers, one for each flag RAW_CALLER, in the same order. In a spool, put them right after the rows of the same
+ * samples. */
 void raw_put_seen(struct buffer *buffer, uint64_t first, const uint8_t *flags, size_t count,
                   const uint64_t *callers);
 void raw_put_sources(struct buffer *buffer, const struct raw_source *sources, size_t count);
@@ -250,7 +252,8 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
                        struct error *err);
 void raw_extension_free(struct raw_extension *ext);
 
-/* Of COUNT thread samples, how many have their flags and callers in the SIZE bytes at DATA: fewer in a truncated block. */
+/* How many of COUNT thread samples have their flags and callers in the SIZE bytes at DATA: fewer than COUNT in a
+ * truncated block. */
 size_t raw_seen_whole(const uint8_t *data, size_t size, size_t count);
 
 /* Like block_next, but returns the part of a block that a salvaged file cuts short, too. For blocks that raw_extension_read

@@ -145,7 +145,7 @@ static uint32_t file_number(struct strings *known, const char *path, uint64_t in
     return strings_intern_bytes(known, (const char *)key, sizeof key) - 1; /* "" is 0 */
 }
 
-/* Gives mappings of files without build-id what says which files they are. */
+/* Gives mappings of files without build-id the text that identifies the file. */
 static void identify_files(struct raw_extension *ext)
 {
     struct strings *known = strings_new();
@@ -259,7 +259,7 @@ static void look_at_seen(struct raw_extension *ext, struct cursor *in)
     ext->unseen = 0;
 }
 
-/* The same of a truncated block. */
+/* The same for a truncated block. */
 static void look_at_part_of_seen(struct raw_extension *ext, struct cursor *in)
 {
     uint64_t first = cursor_u64(in);
@@ -292,7 +292,7 @@ static void read_done(struct raw_extension *ext, struct cursor *in)
     ext->done = true;
 }
 
-/* Times are read with their samples, which complain of what does not follow on. */
+/* Times are read with their samples; blocks that do not follow each other are reported then. */
 static void look_at_times(struct raw_extension *ext, struct cursor *in)
 {
     uint64_t first = cursor_u64(in);
@@ -342,7 +342,7 @@ static int take_block(struct raw_extension *ext, struct block *block)
     return block->in.bad ? -1 : 0;
 }
 
-/* Lists as long as they were before a block that was bad. */
+/* Cuts lists back to their lengths before a bad block. */
 static void forget_block(struct raw_extension *ext, const struct raw_extension *before)
 {
     ext->map_count = before->map_count;

@@ -46,13 +46,14 @@ void fault_places_count(struct fault_places *places, enum fault_side side, uint6
         places->other[sight]++;
 }
 
-/* Do recordings know which sightings in the kernel were page faults? If not, all of them count. */
+/* Do the recordings say which sightings in the kernel were page faults? If not, all of them count. */
 static enum fault_sight known_as(const struct fault_places *places)
 {
     return places->other[FAULT_SEEN] > 0 ? FAULT_SEEN : FAULT_KERNEL;
 }
 
-/* The factor is the same everywhere: how many page faults of the side were not seen for one from other CPUs that was. */
+/* The factor is the same at all places: the number of page faults of the side that were not seen, for each one that
+ * was seen from another CPU. */
 static double part_of(const struct fault_places *places, const struct fault_place *place,
                       double factor)
 {

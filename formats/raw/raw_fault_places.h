@@ -1,7 +1,7 @@
 /* Which sightings in user code were page faults, where the ticks of the kernel show that there were more than were seen.
  *
- * Page faults happen at few instructions, and those of threads on other CPUs than that of the sampler are seen. So each
- * place has a likelihood: the part of its sightings from other CPUs that were page faults, together with one sighting of
+ * Page faults happen at few instructions, and those of threads on CPUs other than the sampler's are seen. So each place
+ * has a likelihood: the part of its sightings from other CPUs that were page faults, together with one sighting of
  * average likelihood. A place is the offset of a program counter in its page, which is the same in all processes of a
  * program, wherever they have their libraries.
  * SPDX-License-Identifier: MIT */
@@ -18,10 +18,10 @@ struct fault_place;
 /* Page faults of a thread are seen only if the sampler runs on another CPU. */
 enum fault_side { FAULT_OTHER_CPU, FAULT_SAME_CPU, FAULT_SIDES };
 
-/* What a thread was seen in. Recordings of earlier samplers do not say which of those in the kernel were page faults. */
+/* Where a thread was seen. Recordings of earlier samplers do not say which sightings in the kernel were page faults. */
 enum fault_sight { FAULT_USER, FAULT_KERNEL, FAULT_SEEN, FAULT_SIGHTS };
 
-/* Those of a program. All zero: none. */
+/* The places of a program. All zero: none. */
 struct fault_places {
     struct numbers offsets;
     struct fault_place *list;
@@ -30,8 +30,8 @@ struct fault_places {
     double factor[FAULT_SIDES]; /* for the odds of a likelihood */
 };
 
-/* Can COUNT page faults be a LACK of kernel time, as a part of the CPU time USED [ns]? Ticks show more than these: timers
- * signal in them, and what stops cost is only an estimate. */
+/* Can COUNT page faults explain that kernel time LACKs that much of the CPU time USED [ns]? Ticks also show other kernel
+ * time: timers signal in them, and the cost of stops is only an estimate. */
 bool fault_places_explain(uint64_t count, double lack, double used);
 
 void fault_places_free(struct fault_places *places);
@@ -39,7 +39,7 @@ void fault_places_free(struct fault_places *places);
 /* Counts a sighting at PC, or in the kernel, called or caused there. */
 void fault_places_count(struct fault_places *places, enum fault_side side, uint64_t pc,
                         enum fault_sight sight);
-/* After all have been counted: LACK of those of SIDE in user code were page faults. */
+/* After all sightings have been counted: LACK of those of SIDE in user code were page faults. */
 void fault_places_settle(struct fault_places *places, enum fault_side side, double lack);
 /* After fault_places_settle: the part of the sightings of SIDE at PC in user code that were page faults. */
 double fault_places_part(const struct fault_places *places, enum fault_side side, uint64_t pc);

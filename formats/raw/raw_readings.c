@@ -26,7 +26,7 @@ struct source {
     double per_count;
     struct point *points; /* by time */
     size_t count, capacity;
-    size_t near; /* where the last question ended */
+    size_t near; /* where the last look-up ended */
 };
 
 struct raw_readings {
@@ -187,7 +187,7 @@ double raw_readings_energy(struct raw_readings *r, size_t source, uint64_t from,
     return (counts_at(s, base, to) - before) * s->per_count;
 }
 
-/* What a counter counts per second at TIME: of the line that ends there, or else goes through it. */
+/* The counts per second of a counter at TIME: the slope of the line that ends there, or else goes through it. */
 static double slope_at(struct source *s, uint64_t time)
 {
     size_t at = find(s, time);

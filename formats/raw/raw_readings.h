@@ -33,7 +33,7 @@ int raw_readings_add(struct raw_readings *readings, const struct raw_reading *re
  * any such source. */
 uint64_t raw_readings_until(const struct raw_readings *readings);
 
-/* Drops readings that are not needed for times from FROM on. */
+/* Drops readings that are not needed for times at or after FROM. */
 void raw_readings_forget(struct raw_readings *readings, uint64_t from);
 
 /* The integral of SOURCE from FROM to TO [ns], FROM <= TO: joules for an energy counter or a power, unit times seconds

@@ -268,7 +268,8 @@ static struct raw_reader *begin(struct raw_profile *p)
     return r;
 }
 
-/* Of the samples that have lost their times, from NUMBER on: they count as taken with the last one that has its time. */
+/* For samples that have lost their times, beginning with NUMBER: they count as taken together with the last one that
+ * has its time. */
 static void assume_times(struct raw_profile *p, uint64_t number)
 {
     struct raw_reader *r = p->reader;
@@ -310,7 +311,7 @@ static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
     return stream_seek(p->stream, back, err);
 }
 
-/* The time of the sample in RECORD [ns], which has one in [us]; of the first sample it is 0. */
+/* The time of the sample in RECORD [ns], which the record has in us; that of the first sample is 0. */
 static uint64_t record_time(struct raw_reader *r, const uint8_t *record, bool first, bool big)
 {
     uint64_t time_us = get_u64(record, big);

@@ -44,7 +44,7 @@ static int load(struct raw_seen *s, struct stream *stream, struct error *err)
     return stream_seek(stream, back, err);
 }
 
-/* Flags of COUNT thread samples from number FROM of the batch on. */
+/* Flags of COUNT thread samples, beginning with number FROM of the batch. */
 static void take(struct raw_seen *s, struct raw_batch *batch, size_t from, size_t count)
 {
     uint8_t any = 0;

@@ -90,7 +90,8 @@ int csv_next(struct csv *csv, struct error *err)
     return got;
 }
 
-/* Where a row ends. Quotes only count at the beginning of a field and, doubled, in it: other fields may have some. */
+/* Finds the end of a row. Quotes count only at the beginning of a field and, doubled, inside a quoted one; other
+ * fields may contain quotes. */
 struct row_scan {
     const char *separators;
     size_t at;       /* the next byte of the row */
@@ -170,7 +171,7 @@ int csv_extend(struct csv *csv, const char *separators, struct error *err)
     }
 }
 
-/* Each field has its place in the copy, however often it is read: where it is in the line. */
+/* Each field has the same place in the copy as in the line, however often it is read. */
 static const char *unquote(struct csv *csv, const char *at, struct csv_text *field)
 {
     const char *end = csv->text + csv->length;

@@ -1,5 +1,5 @@
-/* Tables as CSV (RFC 4180, but lines end in LF): a header row with units, and numbers that round-trip. In "spreadsheet", every text is quoted,
- * and one that a spreadsheet would take for a formula begins with an apostrophe.
+/* Tables as CSV (RFC 4180, but lines end in LF): a header row with units, and numbers that round-trip. In
+ * "spreadsheet", every text is quoted, and one that a spreadsheet would take for a formula begins with an apostrophe.
  *
  *   binary,function,time [s],share [%]
  *   burn,burn_50,1.0012,50.06

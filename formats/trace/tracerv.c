@@ -23,7 +23,7 @@ struct tracerv {
     bool any, cut;
 };
 
-/* Cycles that no simulation reaches: what has them is no trace. */
+/* No simulation reaches such cycles: a file with them is not a trace. */
 static int check_cycle(const struct stream *stream, uint64_t offset, uint64_t cycle,
                        struct error *err)
 {

@@ -44,7 +44,7 @@ struct tracerv *tracerv_open(struct stream *stream, const struct tracerv_options
                              struct error *err);
 void tracerv_close(struct tracerv *trace);
 
-/* Returns 1 with CYCLE filled, whose number is higher than that before; 0 at the end; or -1. */
+/* Returns 1 with CYCLE filled, whose number is higher than that of the one before; 0 at the end; or -1. */
 int tracerv_next(struct tracerv *trace, struct tracerv_cycle *cycle, struct error *err);
 
 /* So far: records, and those with instructions whose cycle was not after the one before, which were left out. */
