@@ -12,6 +12,7 @@ struct busy {
     uint64_t last; /* [ns] */
 };
 
+/* Opens /proc/stat. If that fails, all values are unknown. */
 void busy_open(struct busy *busy);
 void busy_close(struct busy *busy);
 /* CPU time of all processes since the machine started [ns], in steps of a clock tick (10 ms); NOW is CLOCK_MONOTONIC.
@@ -24,7 +25,7 @@ struct busy_history {
         uint64_t time, cpu_ns; /* CLOCK_MONOTONIC [ns], [ns] */
     } * points;
     size_t count, capacity;
-    size_t at;     /* the point before the time asked for last */
+    size_t at;     /* the point before the time looked up last */
     uint64_t step; /* between points, at least [ns] */
 };
 

@@ -290,8 +290,8 @@ static int put_records(struct composition *c, struct block *block)
 
 /* ---- the extension ------------------------------------------------------------------------------ */
 
-/* Blocks are in the order of what is lost with them if the file is cut: names with the definitions, among which the times of
- * samples are, then energy with the readings, then whether threads ran. */
+/* If the file is cut, later blocks are lost first, so blocks are in order of importance: definitions, with names and the
+ * times of samples; readings, with energy; flags, which show whether threads ran. */
 enum group { NOT_COPIED, DEFINITIONS, READINGS, FLAGS };
 
 static int group_of(const struct block *block)

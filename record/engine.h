@@ -57,10 +57,10 @@ struct engine_options {
  * the last sample. Their arguments are borrowed during the call. */
 struct engine_hooks {
     void *context;
-    /* A good moment to read the power sources that are due: at the start, with each sample of ptrace or each look into
-     * the rings of perf, and after ENGINE_TICK at the latest. Returns the time at which the next source is due, which
-     * perf waits for, but hardly more often than it takes samples unless it is EXACT: a counter is expected to be updated then;
-     * UINT64_MAX: none will be. *READ becomes the time of the newest value, if there is a new one. */
+    /* A good moment to read the power sources that are due: at the start, with each sample of ptrace or each look into the
+     * rings of perf, and after ENGINE_TICK at the latest. Returns the time at which the next source is due; UINT64_MAX: none
+     * will be. perf waits for that time, but hardly more often than it takes samples unless *EXACT becomes true: a counter is
+     * expected to be updated then. *READ becomes the time of the newest value, if there is a new one. */
     uint64_t (*tick)(void *context, uint64_t now, uint64_t *read, bool *exact);
     /* Returns 0, or -1 to get no more samples; the program then continues without them. */
     int (*sample)(void *context, const struct engine_sample *sample);
@@ -74,7 +74,7 @@ struct engine_hooks {
     void (*maps_changed)(void *context, uint32_t pid, uint64_t time);
     /* A thread has existed, or has had NAME, since TIME. NAME NULL: look it up, now and later. */
     void (*task)(void *context, uint32_t pid, uint32_t tid, uint64_t time, const char *name);
-    /* A thread is about to end, or is observed no longer. */
+    /* A thread is about to end, or is no longer observed. */
     void (*task_end)(void *context, uint32_t pid, uint32_t tid, uint64_t time);
     /* A process has ended or is about to: the last opportunity to read its /proc/PID and the files
      * it leaves. CPU is its CPU time without that of its children, NULL: unknown. */
@@ -92,13 +92,13 @@ struct engine_result {
     bool throttled;  /* the rate was reduced by a limit of the kernel */
     bool user_only;  /* time in the kernel was not sampled: it is that of user code */
     uint64_t wall;   /* from start to end [ns] */
-    uint64_t user;   /* CPU time of the program and of all processes it has waited for, as wait4 */
-    uint64_t system; /* gives it [ns]; both 0 when it was attached to */
-    uint64_t faults; /* their page faults; 0 when it was attached to */
-    size_t left;     /* processes of the program that had not ended; 0 when it was attached to */
+    uint64_t user;   /* CPU time of the program and of all processes it has waited for ... */
+    uint64_t system; /* ... as from wait4 [ns]; both 0 if it was attached to */
+    uint64_t faults; /* their page faults; 0 if it was attached to */
+    size_t left;     /* processes of the program that had not ended; 0 if it was attached to */
     uint64_t samples; /* delivered */
     double reached;   /* rate of the samples [Hz], counted like the engine's frequency */
-    uint64_t late;    /* samples that the sampler got a CPU for too late, for want of priority */
+    uint64_t late;    /* samples for which the sampler got a CPU too late, for lack of priority */
     uint64_t missed;  /* ticks skipped: the machine or the previous sample took too long */
     uint64_t lost;    /* samples that the kernel could not deliver */
     uint64_t blind;   /* number of failures to read the CPU time or PC of a thread */
@@ -119,8 +119,8 @@ static inline uint64_t engine_cost(const struct engine_result *result)
 }
 
 #define ENGINE_TICK (SECOND / 100) /* [ns] between two ticks, at most */
-/* CPU time is divided where power was read, if readings are so many mean intervals apart; shorter times would make those of
- * rows less exact. */
+/* CPU time is divided where power was read, if readings are at least this many mean intervals apart; closer readings would
+ * make the times of rows less exact. */
 enum { ENGINE_FEW = 5 };
 
 struct engine_run;
@@ -156,7 +156,8 @@ extern const struct engine engine_ptrace;
 /* All engines, most preferred first; ends in NULL. */
 extern const struct engine *const engines[];
 
-/* Blocks signals that end this process until an engine starts, which passes them on, so that files can be removed. */
+/* Blocks the signals that end this process, so that it can remove its files, until an engine starts, which passes
+ * them on. */
 void engine_hold(struct engine_options *options);
 
 /* The names accepted by engine_choose, "auto" first; NULL after the last. */

@@ -91,7 +91,7 @@ static const char *receive(int fd, char *message, struct nlmsghdr *header, size_
     if (got < 0)
         return NULL;
     errno = 0;
-    if (got < (ssize_t)sizeof *header || from.nl_pid != 0) /* only the kernel is asked */
+    if (got < (ssize_t)sizeof *header || from.nl_pid != 0) /* only replies of the kernel count */
         return NULL;
     memcpy(header, message, sizeof *header);
     if (header->nlmsg_len > (size_t)got || header->nlmsg_len < NLMSG_HDRLEN + GENL_HDRLEN)
@@ -100,7 +100,8 @@ static const char *receive(int fd, char *message, struct nlmsghdr *header, size_
     return message + NLMSG_HDRLEN + GENL_HDRLEN;
 }
 
-/* Waits for the answer to a request: true if that was done. *FAMILY becomes the number of a family if it has one. */
+/* Waits for the answer to a request. Returns whether the request succeeded. *FAMILY becomes the number of a family if
+ * it has one. */
 static bool answered(int fd, uint16_t *family)
 {
     _Alignas(8) char message[MESSAGE];
@@ -185,7 +186,8 @@ static void add(struct exits *exits, const struct taskstats *stats)
     uint32_t known = exits->pids.count, number = numbers_intern(&exits->pids, stats->ac_tgid);
     mem_reserve(&exits->processes, &exits->capacity, (size_t)number + 1, sizeof *exits->processes);
     struct ended *p = &exits->processes[number];
-    if (number == known || p->over) /* the process that had this pid was not asked for */
+    /* exits_take was not called for the previous process with this pid */
+    if (number == known || p->over)
         *p = (struct ended){0};
     p->cpu += stats->cpu_run_virtual_total;
     p->user += stats->ac_utime;

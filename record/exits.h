@@ -1,6 +1,6 @@
 /* The CPU time of processes that have ended, as the kernel counts it exactly: from taskstats, which needs CAP_NET_ADMIN.
  *
- * The kernel sends the CPU time of each thread of the machine when it ends, before it lets perf events or a parent know.
+ * The kernel sends the CPU time of each thread of the machine when it ends, before it notifies perf events or a parent.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_EXITS_H
 #define RECORD_EXITS_H
@@ -16,7 +16,7 @@ struct exits;
 struct exits *exits_open(void);
 void exits_close(struct exits *exits);
 
-/* Takes what the kernel has sent; it keeps some thousand messages. What was lost makes all that follow unknown. */
+/* Takes what the kernel has sent; it keeps a few thousand messages. After a loss, all later CPU times are unknown. */
 void exits_read(struct exits *exits);
 
 /* Sets *CPU to the CPU time of all threads of process PID, and forgets it. Returns false if it is not known that all have

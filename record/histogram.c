@@ -15,7 +15,7 @@
 
 enum { MAGIC = 1, ENTRY = 16, MAX_WAITING = 1 << 20, BYTE_BITS = 40 };
 
-/* In place of the number of a mapping: code in no mapping of a file, of user code and of the kernel; BYTE is the program. */
+/* In place of the number of a mapping: user code and kernel code outside the mappings of files; BYTE is the program. */
 enum { OUTSIDE = (1 << (64 - BYTE_BITS)) - 2, KERNEL };
 
 /* A program counter. */
@@ -30,8 +30,8 @@ struct spot {
 struct program {
     double user, system;      /* where the ticks of the kernel found it [ns] */
     uint64_t in_user, called; /* sightings in user code and in the kernel */
-    uint64_t excess,
-        passed; /* of CALLED, those that are too many; of IN_USER, those that have got their part of these */
+    /* of CALLED, those in excess; of IN_USER, those that have got their part of the excess */
+    uint64_t excess, passed;
     double joules; /* of these */
     struct raw_share sides[FAULT_SIDES];
     struct fault_places faults;
@@ -118,7 +118,7 @@ static size_t spot_at(struct histogram *h, uint32_t map, uint64_t byte, uint32_t
     return spot;
 }
 
-/* In the upper half of the addresses. */
+/* Is PC in the upper half of the addresses? */
 static bool is_kernel(uint64_t pc)
 {
     return pc >> 63 != 0;
@@ -168,8 +168,8 @@ static int64_t cpu_since(struct histogram *h, const struct engine_thread *thread
                                                                    : (int64_t)thread->cpu;
 }
 
-/* Assigns energy to the sightings FIRST to END of one sample: first what threads used that no longer run, then the part
- * of each sighting. */
+/* Assigns energy to the sightings FIRST to END of one sample: first the CPU time of threads that no longer run, then
+ * the part of each sighting. */
 static void settle(struct histogram *h, size_t first, size_t end)
 {
     uint64_t time = h->waiting[first].time, used = 0, running = 0;
@@ -307,7 +307,7 @@ static void settle_kernel(struct histogram *h, double tick)
 
 /* ---- page faults that were not seen ------------------------------------------------------------- */
 
-/* How many P lacks, if it can be so many page faults. */
+/* How many page faults P lacks, if there can be that many. */
 static double lack_of(struct program *p, const struct histogram_target *target)
 {
     double sum = 0, used = p->user + p->system;

@@ -12,10 +12,10 @@
  * the rest is idle energy and has no program counter. The dialect has one counter for all program counters outside the
  * mappings; the raw extension has the part of the kernel and the idle energy.
  *
- * The ptrace engine sees programs that often call the kernel there too often. If a program has more sightings in the
- * kernel than it should by its ticks, which are unbiased, by more than twice the standard error of the difference, the
- * excess counts as its user code instead, everywhere in proportion. If there are too few, page faults were not seen: as many
- * sightings in its user code count as the kernel's, where they are likely (raw_fault_places.h).
+ * If a program often calls the kernel, the ptrace engine sees it too often in the kernel. Ticks are unbiased: if there are
+ * more sightings in the kernel than the program's ticks allow, by more than twice the standard error of the difference, the
+ * excess counts as the program's user code instead, everywhere in proportion. If there are too few, page faults were not
+ * seen: as many sightings in user code count as the kernel's, where they are likely (raw_fault_places.h).
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_HISTOGRAM_H
 #define RECORD_HISTOGRAM_H
@@ -31,7 +31,7 @@ struct histogram;
 struct histogram *histogram_new(struct raw_readings *readings);
 void histogram_delete(struct histogram *histogram); /* NULL is allowed */
 
-/* Both are asked about processes of the sample that is being added. */
+/* Both are called for processes of the sample that is being added. */
 struct histogram_finder {
     void *context;
     /* The mapping of a file that contains PC of process PID; false: none. Paths must stay until histogram_write. */
@@ -40,6 +40,7 @@ struct histogram_finder {
     uint32_t (*program)(void *context, uint32_t pid);
 };
 
+/* Adds SAMPLE; its energy is assigned when the readings up to its time have been added. */
 void histogram_sample(struct histogram *histogram, const struct engine_sample *sample,
                       const struct histogram_finder *finder);
 /* The ticks of a process that runs PROGRAM. */

@@ -64,7 +64,7 @@ struct images {
     struct numbers pids;         /* process -> index in NEWEST */
     uint32_t *newest;            /* its newest image */
     size_t newest_capacity;
-    uint32_t *ended; /* images whose areas may still be asked for */
+    uint32_t *ended; /* images whose areas may still be needed */
     size_t ended_count, ended_capacity;
     struct raw_mapx
         *news; /* mappings that are not in the spool; build_id and path among the texts */
@@ -377,7 +377,7 @@ static struct elf_file *open_mapped(uint32_t pid, const struct raw_mapx *map, co
     return elf_file_open(link, &errnum, &ignored);
 }
 
-/* Reads what the files contain that are open. */
+/* Reads the contents of the files that are open. */
 static void read_nameless(struct images *images)
 {
     for (size_t i = 0; i < images->nameless_count; i++) {

@@ -70,8 +70,8 @@ void images_put(struct images *images, struct buffer *buffer, bool all);
 /* The executable that was seen using CPU most often, "": none. Borrowed until images_delete. */
 const char *images_target(const struct images *images);
 
-/* The mappings of files, each once; different files can have the same address, size and path, and are in order then. First the target, then the other mappings of its images,
- * then others; at most MAX_VMMAPS. */
+/* The mappings of files, each once: first the target, then the other mappings of its images, then others; at most
+ * MAX_VMMAPS. Different files can have the same address, size and path; these are then in order. */
 enum { MAX_VMMAPS = 65536 };
 /* Caller frees. */
 struct vmmap *images_vmmaps(struct images *images, size_t *count);

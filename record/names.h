@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "formats/raw/raw_extension.h"
 
-enum { NAMES_MANY = 1024 }; /* number of news after which names should be written */
+enum { NAMES_MANY = 1024 }; /* new names after which they should be written */
 
 /* A thread whose name is looked up. */
 struct named_thread {
@@ -21,10 +21,10 @@ struct named_thread {
 
 enum { NAMES_BUCKETS = 1024 };
 
-/* All zero: empty. Memory is for live threads and for news. */
+/* All zero: empty. Needs memory only for live threads and for new names. */
 struct names {
     struct named_thread *threads[NAMES_BUCKETS];
-    struct raw_task *news; /* for the spool */
+    struct raw_task *news; /* new names, for the spool */
     size_t news_count, news_capacity;
 };
 
@@ -36,7 +36,7 @@ void names_add(struct names *names, uint32_t pid, uint32_t tid, uint64_t start, 
 void names_look(struct names *names, uint64_t time);
 /* Looks the name up for the last time: the thread is about to end. */
 void names_end(struct names *names, uint32_t pid, uint32_t tid, uint64_t time);
-/* Appends the news to BUFFER, as `task` blocks. */
+/* Appends the new names to BUFFER, as `task` blocks. */
 void names_put(struct names *names, struct buffer *buffer);
 
 #endif

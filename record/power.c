@@ -35,8 +35,8 @@ struct track {
     uint64_t counts; /* since the first reading */
     double gauge;
     uint64_t clock; /* CLOCK_MONOTONIC [ns] of the last reading with a new value */
-    double unsure;  /* of a counter: CLOCK is the time of its update, give or take so much [ns] */
-    uint64_t seen;  /* the same of the last reading */
+    double unsure;  /* of a counter: CLOCK is the time of its update, give or take this much [ns] */
+    uint64_t seen;  /* the same for the last reading */
     bool measured;  /* the period of the channel was measured ... */
     struct update_period updates; /* ... and the run corrects it */
     double rate;                  /* of a counter [counts/ns], smoothed */
@@ -63,7 +63,7 @@ struct meter {
     unsigned unmoved;        /* readings in turn that found no counter moved */
     uint64_t due;            /* CLOCK_MONOTONIC [ns] */
     bool expects;            /* an update, within some steps ... */
-    uint64_t early;          /* ... and a tick so long before that [ns] reads, too */
+    uint64_t early;          /* ... and a tick at most this long before it reads, too [ns] */
     uint64_t cost;           /* of reading all channels once [ns], smoothed */
     uint64_t suspended;      /* of the machine, when it was last read [ns] */
 };
@@ -339,7 +339,8 @@ static uint64_t time_of_update(const struct power *p, struct track *t, uint64_t 
         return across ? clock : clock - (uint64_t)t->unsure;
     }
     double ago = (double)(clock - t->clock), unsure = t->unsure + slack * period;
-    double due = ago - fmax(1, floor(ago / period)) * period; /* so long ago; or soon */
+    /* how long ago it was due; negative: it will be soon */
+    double due = ago - fmax(1, floor(ago / period)) * period;
     if (overlap(due - period - unsure, due - period + unsure, most) >
         overlap(due - unsure, due + unsure, most))
         due -= period;
@@ -418,9 +419,10 @@ static uint64_t next_update(const struct meter *meter)
     return next;
 }
 
-/* The interval from NOW to the next reading of counters whose updates are far enough apart to wait for each. If they may WAIT, the
- * first is some steps before an update is expected, and then there is one just before and one just after that: what the program
- * does in between is not known at the update. Else, and after that, small steps. 0: updates are too frequent, or one is long overdue. */
+/* The interval from NOW to the next reading of counters whose updates are far enough apart to wait for each. If they
+ * may WAIT, the first is some steps before an update is expected, and then there is one just before and one just
+ * after that: what the program does in between is not known at the update. Else, and after that, small steps. 0:
+ * updates are too frequent, or one is long overdue. */
 static uint64_t wait_for_update(const struct meter *meter, bool wait, uint64_t now)
 {
     uint64_t step = meter->base / STEPS, fine = meter->base / FINE_STEPS, next = next_update(meter);
@@ -642,7 +644,7 @@ static void join(char **list, const char *separator, const char *word)
     *list = longer;
 }
 
-/* Is nothing of METER in the value? */
+/* Does the value include no channel of METER? */
 static bool is_apart(const struct meter *meter)
 {
     for (size_t i = 0; i < meter->channels.count; i++)

@@ -86,7 +86,7 @@ const struct raw_reading *power_take(struct power *power, size_t *count);
 struct power_summary {
     char *value; /* the channels that make up the value: "rapl:package-0 + rapl:package-0/dram" */
     char *scope; /* "package", "package, dram" */
-    char *apart; /* channels of sources of which nothing is in the value; NULL: none */
+    char *apart; /* channels of sources that contribute nothing to the value; NULL: none */
     bool has_energy;   /* the value is a power */
     double energy;     /* of the value from the start to the end [J] */
     double seconds;    /* of the run */

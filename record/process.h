@@ -43,7 +43,7 @@ struct process_run {
 bool process_thread_run(pid_t pid, pid_t tid, struct process_run *run);
 /* Does thread TID of process PID have a CPU, or wait for one? */
 bool process_thread_runs(pid_t pid, pid_t tid);
-/* Has thread TID of process PID a signal pending that it does not block? */
+/* Does thread TID of process PID have a pending signal that it does not block? */
 bool process_has_signal(pid_t pid, pid_t tid);
 /* Is PID the first process of a PID namespace, and without a handler for SIGNAL? */
 bool process_is_init(pid_t pid, int signal);

@@ -506,7 +506,7 @@ int recorder_finish(struct recorder *r, const struct engine_result *result,
     r->failed = false; /* the profile gets what was recorded */
     facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
     if (r->options->command != NULL && r->options->engine.follow && !failed)
-        /* else it is not of what was sampled */
+        /* otherwise it is not that of what was sampled */
         facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->user + result->system));
     if (result->faults > 0)
         facts_add(&r->facts, "page_faults", mem_printf("%" PRIu64, result->faults));

@@ -28,7 +28,7 @@ static void summarize(const struct options *options, const struct engine *engine
 }
 
 /* Ends like the command, so that the caller sees its status: if a signal killed it, by the same signal, without a
- * second core. */
+ * second core dump. */
 static int pass_on(const struct engine_result *result)
 {
     int number = WIFSIGNALED(result->status) ? WTERMSIG(result->status) : 0;

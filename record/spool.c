@@ -24,7 +24,7 @@ enum {
     ROOM_TO_MOVE = 8192 /* [bytes] */
 };
 
-/* Where a function called by exit finds the spool. Never freed, since nothing undoes on_exit. */
+/* Where a function called by exit finds the spool. Never freed, because on_exit cannot be undone. */
 struct last_words {
     pid_t pid; /* not in a child */
     const struct spool *spool;

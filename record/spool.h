@@ -35,8 +35,8 @@ void spool_sample(struct spool *spool, const struct engine_sample *sample);
 bool spool_full(const struct spool *spool);
 /* Writes blocks and samples to disk. Returns 0, or -1 with the error filled; after a failure it always fails. */
 int spool_flush(struct spool *spool);
-/* What leaves no room for another flush and the profile composed then, with MORE bytes that are not in the spool; NULL:
- * there is room. */
+/* Why there is no room for another flush and the profile composed then, with MORE bytes that are not in the spool;
+ * NULL: there is room. */
 const char *spool_shortage(const struct spool *spool, uint64_t more);
 
 /* Samples on disk. */

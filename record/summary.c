@@ -12,8 +12,8 @@
 static const uint64_t worth = 100; /* parts of the run, if it is not short: worth a line */
 static const uint64_t least_switching = SECOND / 1000;
 static const double much_kernel = 0.05; /* of the CPU time */
-static const double much_less = 0.8;    /* of the rate asked for: worth a line */
-static const uint64_t many_late = 20;   /* one of so many samples: worth a line */
+static const double much_less = 0.8;    /* of the requested rate: worth a line */
+static const uint64_t many_late = 20;   /* one in this many samples: worth a line */
 static const double countable = 20;     /* samples: fewer show no rate */
 
 static double seconds_of(uint64_t ns)
@@ -21,7 +21,7 @@ static double seconds_of(uint64_t ns)
     return (double)ns / (double)SECOND;
 }
 
-/* The rate that compares with the frequency asked for: with perf, samples without threads do not count. */
+/* The rate that compares with the requested frequency: with perf, samples without threads do not count. */
 static void print_samples(const struct options *o, const struct engine_result *r)
 {
     double seconds = seconds_of(r->wall), samples = (double)r->samples;

@@ -222,7 +222,7 @@ static int attach_all(struct engine_run *run, struct error *err)
     return 0;
 }
 
-/* A process of many busy threads leaves this one little of a processor. */
+/* A process with many busy threads leaves this one little CPU time. */
 static int attach(struct engine_run *run, struct error *err)
 {
     run->attached = true;
@@ -520,7 +520,7 @@ static void loop(struct engine_run *run)
     free(polls);
 }
 
-/* What was used while attaching does not count. Returns the time from which on it counts. */
+/* What was used while attaching does not count. Returns the time from which it counts. */
 static uint64_t count_from_now(struct engine_run *run)
 {
     uint64_t first = clock_now();

@@ -28,7 +28,7 @@ struct perf_switch {
     uint64_t cpu_before;  /* of the program, at the last check [ns] */
     unsigned calm;        /* checks since pauses were needed */
     bool batch;           /* without pauses, periods are used for batches of samples ... */
-    uint32_t wakeup;      /* ... and so many samples wake this process up */
+    uint32_t wakeup;      /* ... and this many samples wake this process up */
     size_t place;         /* of the thread whose switches are counted next */
     double switches, cpu; /* lately: switches, and CPU time of the program [ns] */
     double all, cost;     /* since the start: switches, and what they have cost [ns] */

@@ -1,7 +1,7 @@
 /* What a sample costs the program: the interrupt of a sampler's timer, which is time of the kernel on the program's CPU.
  *
  * A loop that reads the clock is interrupted by a sampler of this process, and each interrupt is a gap between two
- * readings: 3 to 5 us on most machines, up to 30 us on virtual machines that leave to the host for each timer.
+ * readings: 3 to 5 us on most machines, up to 30 us on virtual machines that exit to the host for each timer.
  * SPDX-License-Identifier: MIT */
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 enum { GAPS = 15, ENOUGH = 5 };
 static const uint64_t period = SECOND / 20000;
 static const uint64_t shortest = 400; /* [ns] of a gap that is an interrupt; and ... */
-static const uint64_t times = 4;      /* ... it takes so many times as long as reading the clock */
+/* ... it takes at least this many times as long as reading the clock */
+static const uint64_t times = 4;
 
 static int compare(const void *a, const void *b)
 {

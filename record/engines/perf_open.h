@@ -46,7 +46,7 @@ int perf_open_mark(pid_t tid);
 /* PERIOD in ns. */
 int perf_open_sampler(const struct perf_setup *setup, pid_t tid, int cpu, bool on_exec,
                       uint64_t period);
-/* A sampler of whatever runs on CPU but for its idle loop; off. Needs privileges. */
+/* A sampler of whatever runs on CPU except its idle loop; initially off. Needs privileges. */
 int perf_open_wide(const struct perf_setup *setup, int cpu, uint64_t period);
 /* An event of this process that is like a sampler of PERIOD ns (0: like a counter), but off and without a ring. */
 int perf_open_probe(const struct perf_setup *setup, uint64_t period);

@@ -71,7 +71,7 @@ static void add_total(struct engine_run *run, struct perf_thread *thread)
                                               .flags = RAW_TOTAL});
 }
 
-/* Its CPU time is complete. */
+/* Finishes THREAD, whose CPU time is complete. */
 static void finish(struct engine_run *run, struct perf_thread *thread)
 {
     for (struct perf_thread **link = &run->ended; *link != NULL; link = &(*link)->ended_next)
@@ -305,7 +305,7 @@ static struct perf_thread *find_heir(struct engine_run *run, uint32_t pid)
     return NULL;
 }
 
-/* A thread that calls exec replaces the leader of its process, with its id; all others have ended. Its counters count on:
+/* A thread that calls exec replaces the leader of its process, with its id; all others have ended. Its counters continue:
  * CPU is what it had used [ns]. */
 static void replace_leader(struct engine_run *run, uint32_t pid, uint64_t cpu, uint64_t clock)
 {

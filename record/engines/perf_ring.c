@@ -1,10 +1,11 @@
 /* The rings into which the kernel writes what it sees.
  *
- * Two CPUs may write to a ring at the same time: at the end of a thread, its CPU time on each CPU is reported into the ring of
- * that CPU, but by the CPU on which it ends. The kernel does not expect this. It counts the records that are being written without
- * a lock, and announces them when the count falls to zero; if the two interfere, that may not happen for seconds, or never. The
- * records are there, though: those that have been there for a while are read whether or not they were announced. Their times
- * distinguish them from what the ring contained before, which cannot be cleared.
+ * Two CPUs may write to a ring at the same time: at the end of a thread, its CPU time on each CPU is reported into
+ * the ring of that CPU, but by the CPU on which it ends. The kernel does not expect this. It counts the records that
+ * are being written without a lock, and announces them when the count falls to zero; if the two interfere, that may
+ * not happen for seconds, or never. The records are there, though: those that have been there for a while are read
+ * whether or not they were announced. Their times distinguish them from what the ring contained before, which cannot
+ * be cleared.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/perf_ring.h"
 
@@ -114,7 +115,7 @@ static void compact(struct perf_rings *rings)
     rings->next = 0;
 }
 
-/* Where a record has its time: at its end, but a sample after the PC and the thread. */
+/* Where a record has its time: at its end, or in a sample after the PC and the thread. */
 static size_t time_in(const struct perf_event_header *header)
 {
     return header->type == PERF_RECORD_SAMPLE ? sizeof *header + 16 : header->size - 8u;
@@ -206,7 +207,7 @@ static size_t hidden_at(const struct perf_rings *rings, const struct ring *ring,
                : 0;
 }
 
-/* Where the records end that follow each other from TAIL on. */
+/* Where the consecutive records that begin at TAIL end. */
 static uint64_t end_of_hidden(const struct perf_rings *rings, const struct ring *ring,
                               uint64_t tail, uint64_t now)
 {
@@ -216,7 +217,7 @@ static uint64_t end_of_hidden(const struct perf_rings *rings, const struct ring 
     return end;
 }
 
-/* Until where RING, which has been read up to TAIL, may be read at NOW [CLOCK_MONOTONIC]. */
+/* How far RING, which has been read up to TAIL, may be read at NOW [CLOCK_MONOTONIC]. */
 static uint64_t readable(const struct perf_rings *rings, struct ring *ring, uint64_t tail,
                          uint64_t now)
 {

@@ -27,8 +27,8 @@ struct perf_record {
 
 struct perf_rings;
 
-/* Maps a ring for each of the COUNT file descriptors. OFFSET [ns] is added to the times of the kernel, which do not know the
- * time namespace of this process. Returns NULL with errno set. */
+/* Maps a ring for each of the COUNT file descriptors. OFFSET [ns] is added to the times of the kernel, which are not those
+ * of the time namespace of this process. Returns NULL with errno set. */
 struct perf_rings *perf_rings_new(const int *fds, size_t count, int64_t offset);
 void perf_rings_delete(struct perf_rings *rings); /* NULL is allowed */
 
@@ -48,8 +48,8 @@ const struct perf_record *perf_rings_next(struct perf_rings *rings, uint64_t unt
 const struct perf_record *perf_rings_peek(struct perf_rings *rings,
                                           const struct perf_event_header **header);
 
-/* The time before which there are no records that perf_rings_read has yet to read, because the kernel did not announce them;
- * usually UINT64_MAX: there are no such records [CLOCK_MONOTONIC]. */
+/* All records before this time have been read; later ones may be missing because the kernel has not announced them.
+ * UINT64_MAX, the usual case: none are missing [CLOCK_MONOTONIC]. */
 uint64_t perf_rings_known(const struct perf_rings *rings);
 
 /* Are there records that have not been consumed? */

@@ -31,12 +31,12 @@ static const double most_balance = 0.2;
 static const double overdue = 16;            /* batches */
 static const uint64_t retry = SECOND / 1000; /* between looks at a thread that waits */
 static const double seed_life =
-    64; /* means: a thread that has created none for so long samples as others do */
-/* A period that is kept may be longer than a mean, so that samples are missing; shorter ones get more, so that all have one
- * in each mean. By simulation. */
+    64; /* means: a thread that has created none for this long is sampled like others */
+/* A period that is kept may be longer than the mean, so that samples are missing; after shorter ones, more samples count,
+ * so that there is one per mean overall. Found by simulation. */
 static const double dense = 0.67;
 
-/* In (0, 1): xorshift64*, the upper 53 bits. */
+/* A random number in (0, 1): xorshift64*, the upper 53 bits. */
 static double uniform(struct perf_sets *sets)
 {
     sets->state ^= sets->state >> 12;
@@ -92,7 +92,8 @@ static double floor_of(const struct perf_sets *sets, bool birth)
     return sets->batch ? shortest_batch : shortest;
 }
 
-/* One of many equal intervals around MEAN, so that a mean of all has one sample [ns]; AT in 0..1. */
+/* The length of one of several equal intervals [ns], for AT in 0..1. It varies around MEAN, so that there is one
+ * sample per mean overall. */
 static double equal_at(double mean, double at)
 {
     return mean * (narrow + (wide - narrow) * at) * log(wide / narrow);
@@ -103,8 +104,8 @@ static double draw_equal(struct perf_sets *sets, double mean)
     return equal_at(mean, uniform(sets));
 }
 
-/* The same for batches that follow each other. They are spread evenly: with independent ones, the rate of a second would be wrong
- * by a percent. What follows a birth must be independent. */
+/* The same for batches that follow each other. They are spread evenly: if they were independent, the rate in one second would be
+ * wrong by one percent. After a birth, they must be independent. */
 static double draw_even(struct perf_sets *sets)
 {
     sets->phase = clock_phase(sets->phase);
@@ -121,7 +122,7 @@ static double draw(struct perf_sets *sets)
     return sets->mean * fmin(sets->least - (1 - sets->least) * log(uniform(sets)), most);
 }
 
-/* Its next period. */
+/* Sets the next period of SAMPLER. */
 static void set_period(struct perf_sets *sets, struct perf_sampler *sampler, double period,
                        double interval, bool birth)
 {
@@ -338,8 +339,8 @@ double perf_sets_draw(struct perf_sets *sets)
     return fmax(draw_even(sets), shortest_batch);
 }
 
-/* Draws the period of the next child. What it inherits must not depend on whether its creator was sampled: a period that the
- * creator has outlasted is a long one, and the next one after a sample is never short. */
+/* Draws the period of the next child. What the child inherits must not depend on whether its creator was sampled: a period
+ * that the creator has not used up is a long one, and the next one after a sample is never short. */
 static void sow(struct perf_sets *sets, struct perf_sampler *sampler)
 {
     if (sampler->fd < 0)
@@ -367,8 +368,8 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
             sow(sets, &set->samplers[i]);
 }
 
-/* Opens samplers for THREAD, which has inherited its samplers. If these have a sample, what is left of the interval continues;
- * opening takes a while, in which it usually runs. */
+/* Opens samplers for THREAD, which has inherited its samplers. If these have a sample, the rest of its interval continues; the
+ * thread usually runs while samplers are opened. */
 static int open_heir(struct perf_sets *sets, struct perf_thread *thread)
 {
     if (thread->seen == 0)
@@ -501,17 +502,18 @@ static bool counts_now(const struct perf_sampler *sampler)
 }
 
 /* A period for a batch [ns]. How much is lost until it begins, and whether batches of long periods last longer, depends on how
- * fast this process reacts: what is missing or too much is made up for in the next batches. */
+ * fast this process reacts: the next batches make up for deviations. */
 static double draw_batch(struct perf_sets *sets)
 {
     double part = sets->ahead / (balance * batch_length(sets));
     return draw_even(sets) * (1 + fmin(fmax(part, -most_balance), most_balance));
 }
 
-/* Draws the period of the next batch after a sample at TIME on CPU, but not while THREAD waits, and not later, when it may have
- * waited and may now wait for a CPU: that period would begin with what it does next, which would never be sampled. The old
- * period goes on instead, from where in it the thread began to wait, until the batch is overdue: then the next sample comes at
- * any moment of a period. A sample on the CPU that this process runs on has just stopped the thread: it has done nothing since. */
+/* Draws the period of the next batch after a sample at TIME on CPU, but not while THREAD waits, and not later, when
+ * it may have waited and may now wait for a CPU: that period would begin with what it does next, which would never be
+ * sampled. The old period goes on instead, from where in it the thread began to wait, until the batch is overdue:
+ * then the next sample comes at any moment of a period. A sample on the CPU that this process runs on has just
+ * stopped the thread: it has done nothing since. */
 static void renew(struct perf_sets *sets, const struct perf_thread *thread,
                   struct perf_sampler *sampler, size_t cpu, uint64_t time)
 {

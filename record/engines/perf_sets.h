@@ -44,7 +44,7 @@
 
 enum { PERF_EACH = 250, PERF_BATCH = 8, PERF_PAST = 4 };
 
-/* A period, and the interval from one sample that counts to the next; 0: each is drawn for itself. */
+/* A period, and the interval from one sample that counts to the next; 0: each is drawn separately. */
 struct perf_period {
     uint64_t armed;            /* when it began [CLOCK_MONOTONIC] */
     uint64_t length, interval; /* [ns] */

@@ -1,9 +1,9 @@
 /* What switches between threads cost, and pauses of sampling that limit it.
  *
- * At each switch between two threads, the kernel takes the events of the one off the CPU and puts those of the other
- * on it. A sampler has a timer, which is stopped and started again; on a virtual machine that takes up to 12 us, more
- * than the switch. Threads that pass each other a byte all the time would take four times as long as without samplers.
- * This is CPU time of the program, not of this process.
+ * At each switch between two threads, the kernel takes the events of one off the CPU and puts those of the other on it.
+ * A sampler has a timer, which is stopped and started again; on a virtual machine that takes up to 12 us, more than the
+ * switch. Threads that pass each other a byte all the time would take four times as long as without samplers. This is
+ * CPU time of the program, not of this process.
  *
  * The cost of a switch is measured by events of this process, which are turned on and off again; the switches are
  * counted by the scheduler. If samplers make them cost more than --max-overhead, the samplers of all threads are on for
@@ -21,9 +21,9 @@
 #include "record/process.h"
 
 static const uint64_t check_every = SECOND / 50, spared_check = 100; /* times what a check costs */
-static const double memory = 0.75;          /* of a check for what was counted in the one before */
-static const double weight = 0.1;           /* of one measurement of the cost */
-static const double longest = 30000;        /* [ns] of a measurement: it was interrupted */
+static const double memory = 0.75;          /* factor for what earlier checks have counted */
+static const double weight = 0.1;           /* of one measurement in the mean cost */
+static const double longest = 30000;        /* [ns] a longer measurement was interrupted */
 static const double shortest_timer = 50000; /* [ns] it must not fire while it is measured */
 static const double least_part = 1. / 16, most_part = 0.9;
 static const double shortest_on = 2e6; /* [ns] mean */
@@ -132,7 +132,7 @@ static double part_allowed(const struct engine_run *run)
 }
 
 /* With pauses, there are few samples: each sets the next period at once, as at low rates; a batch of them would have the
- * same period for long. What is open goes on as it is if it cannot be opened again. */
+ * same period for long. Samplers that cannot be opened again continue unchanged. */
 static void set_batch(struct engine_run *run, bool batch)
 {
     size_t place = 0;

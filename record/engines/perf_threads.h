@@ -16,7 +16,7 @@ struct perf_set;
 
 struct perf_process {
     uint32_t pid, image;
-    uint64_t changed; /* begin of its image, or time of its last mapping [ns of the run] */
+    uint64_t changed; /* beginning of its image, or time of its last mapping [ns of the run] */
     size_t threads;   /* alive */
 };
 
@@ -26,16 +26,17 @@ struct perf_thread {
     struct perf_set *from; /* the set that it inherited */
     struct perf_thread *heir_next, **heir_link;
     struct perf_thread *ended_next;
-    int clock;       /* file descriptor of its clock, -1: it inherited a counter */
-    bool ended;      /* its end was reported ... */
-    uint64_t end;    /* ... at this time */
-    unsigned reads;  /* number of counters that have reported its CPU time */
-    uint64_t exact;  /* their sum [ns] */
-    uint64_t used;   /* its CPU time at its end, from the scheduler; 0: unknown [ns] */
-    bool outlived;   /* a leader that others of its process outlived: its id may be another's now */
-    bool final;      /* its CPU time was read at the end of the run */
-    uint64_t base;   /* CPU time before it was attached to, or was the leader [ns] */
-    uint64_t before; /* what its counters had then [ns] */
+    int clock;      /* file descriptor of its clock, -1: it inherited a counter */
+    bool ended;     /* its end was reported ... */
+    uint64_t end;   /* ... at this time */
+    unsigned reads; /* number of counters that have reported its CPU time */
+    uint64_t exact; /* their sum [ns] */
+    uint64_t used;  /* its CPU time at its end, from the scheduler; 0: unknown [ns] */
+    /* a leader that other threads of its process outlived: another may have its ID now */
+    bool outlived;
+    bool final;                /* its CPU time was read at the end of the run */
+    uint64_t base;             /* CPU time before it was attached to, or was the leader [ns] */
+    uint64_t before;           /* what its counters had then [ns] */
     struct process_run run;    /* when its switches were last counted */
     uint64_t nominal;          /* the sum of the intervals of its samples [ns] */
     double span;               /* the CPU time that its sightings in a window stand for [ns] ... */
@@ -60,6 +61,7 @@ struct perf_threads {
 void perf_threads_free(struct perf_threads *all);
 
 struct perf_thread *perf_thread_find(const struct perf_threads *all, uint32_t tid);
+/* The thread TID that is in the table; NULL: none. */
 /* Adds a thread to the process PID, which must exist. */
 struct perf_thread *perf_thread_add(struct perf_threads *all, uint32_t pid, uint32_t tid,
                                     const char *comm);
@@ -74,7 +76,8 @@ void perf_thread_free(struct perf_thread *thread);
 void perf_thread_name(struct perf_thread *thread, const char *comm);
 
 struct perf_process *perf_process_find(const struct perf_threads *all, uint32_t pid);
-/* Its IMAGE begins at TIME of the run. */
+/* The process PID; NULL: none. */
+/* Adds process PID, whose IMAGE begins at TIME of the run. */
 struct perf_process *perf_process_add(struct perf_threads *all, uint32_t pid, uint32_t image,
                                       uint64_t time);
 void perf_process_remove(struct perf_threads *all, struct perf_process *process);

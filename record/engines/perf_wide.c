@@ -25,12 +25,12 @@
 #include "record/engines/perf_internal.h"
 
 static const uint64_t some = 16;                   /* births: fewer say little about their cost */
-static const uint64_t longest = SECOND / 5;        /* in which so many are worth a look */
+static const uint64_t longest = SECOND / 5;        /* in at most this time: enough for a look */
 static const uint64_t calm = SECOND;               /* before threads get samplers again */
 static const uint64_t change_every = SECOND / 500; /* between draws of a period, at least */
 static const double much = 0.5;                    /* of what --max-overhead allows */
 static const double few = 0.25;   /* of the births when whole CPUs began to be sampled */
-static const double memory = 0.9; /* of a check for what was counted in the one before */
+static const double memory = 0.9; /* factor for what earlier checks have counted */
 static const double least_part = 1. / 16;
 enum { FIRST = 4 }; /* measurements, checks */
 
@@ -150,7 +150,7 @@ static void stop_wide(struct engine_run *run)
     perf_reopen(run);
 }
 
-/* What is inherited costs a thread [ns]; PART of the threads inherit samplers. */
+/* What inherited events cost a thread [ns] if PART of the threads inherit samplers. */
 static double cost_of_birth(const struct engine_run *run, double part)
 {
     return run->wide.event * (double)run->setup.cpu_count * (1 + part);

@@ -13,7 +13,7 @@
 static const uint64_t shortest = SECOND / 100, longest = SECOND / 10;
 static const double least = 0.02; /* part of a window: a shorter idle time counts as none */
 static const double idle =
-    SECOND / 200.; /* without a sighting: a shorter time is not reported for itself */
+    SECOND / 200.; /* without a sighting: a shorter time is not reported separately */
 /* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest
  * length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
@@ -129,7 +129,7 @@ static double span_of(const struct engine_run *run, const struct perf_entry *ent
     return run->sets.batch ? entry->span : thread->span / (double)thread->sightings;
 }
 
-/* Delivers the first COUNT entries with LEFT sightings, which divide CPU and the time BUSY up to UNTIL. */
+/* Delivers the first COUNT entries, with LEFT sightings, among which CPU and the time BUSY are divided, up to UNTIL. */
 static void emit_entries(struct engine_run *run, size_t count, size_t left, uint64_t until,
                          double cpu, double busy)
 {
@@ -252,8 +252,8 @@ void perf_window_look(struct engine_run *run)
     run->window.looked_cpu = perf_program_cpu(run);
 }
 
-/* The CPU time since the window began that was used up to CLOCK, of what has been used up to NOW. Power was found to have a new
- * value some time after it had; the program may have begun or ceased to run in between. */
+/* The CPU time since the window began that was used up to CLOCK, of what has been used up to NOW. A new value of power is found
+ * some time after it appears; the program may have begun or ceased to run in between. */
 static uint64_t used_until(struct engine_run *run, uint64_t clock, uint64_t now)
 {
     const struct perf_window *w = &run->window;

@@ -1,9 +1,9 @@
 /* Windows, the output of the engine: sightings with their CPU times, and the time in which no thread ran.
  *
- * Sightings are random, but the counters give the exact CPU time that the program has used. They are read at the end
- * of windows of 10 ms or more that contain some sightings. The CPU time of a window is divided among its threads in
- * proportion to the intervals that their sightings stand for: of two busy threads, by chance one may have half as many more
- * sightings. The sightings of a thread get equal parts where intervals are independent of each other, which is more precise than
+ * Sightings are random, but the counters give the exact CPU time that the program has used. They are read at the end of windows
+ * of 10 ms or more that contain some sightings. The CPU time of a window is divided among its threads in proportion to the
+ * intervals that their sightings stand for: one of two busy threads may, by chance, have half as many sightings again as the
+ * other. The sightings of a thread get equal parts where intervals are independent of each other, which is more precise than
  * charging each its own; in a batch, a short interval is followed by others, and each gets its own.
  *
  * The interval before a sample, with its energy, belongs to the sample. Therefore each sighting gets the same part of

@@ -42,8 +42,8 @@ static void tick_apart(struct engine_run *run)
 }
 
 /* No PTRACE_O_EXITKILL: the program must not die with the sampler. If the sampler is killed, the kernel detaches all
- * threads. Only the leader stops at its exit, if its process was seen; for other threads that stop would be useless.
- * Nothing follows from a thread that was attached to alone. */
+ * threads. Only the leader stops at its exit, if its process was seen; for other threads, that stop would be
+ * useless. */
 unsigned long ptrace_options(const struct engine_run *run, const struct tracee *tracee)
 {
     unsigned long options = PTRACE_O_TRACEEXEC;
@@ -210,8 +210,9 @@ static int be_prompt(void)
     } attributes = {.size = sizeof attributes,
                     .policy = SCHED_OTHER,
                     .flags = 1, /* SCHED_FLAG_RESET_ON_FORK */
+                    /* a shorter slice gets a CPU sooner, since Linux 6.12 */
                     .nice = getpriority(PRIO_PROCESS, 0),
-                    .slice = SECOND / 10000}; /* the shorter, the sooner, since Linux 6.12 */
+                    .slice = SECOND / 10000};
     prctl(PR_SET_TIMERSLACK, 1UL);
     sched_getparam(0, &own);
     own.sched_priority = own.sched_priority > 0 ? own.sched_priority : 1;
@@ -260,7 +261,7 @@ static void *tracer(void *opaque)
     int failed = run->command != NULL ? start_program(run) : ptrace_attach(run);
     run->cancelled = failed != 0;
     if (!run->cancelled) {
-        raise_file_limit(); /* both not before the fork: the program would inherit them */
+        raise_file_limit(); /* both after the fork: the program would inherit them */
         run->priority = be_prompt();
         if (run->pid > 0)
             ptrace_outrank(run, run->pid);

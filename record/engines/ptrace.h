@@ -95,9 +95,9 @@ void ptrace_rest(struct engine_run *run);
 void ptrace_mark(struct engine_run *run, uint64_t read);
 /* Are readings of power far enough apart for that, and do threads share CPUs? Otherwise samples show better when they ran. */
 bool ptrace_divides(const struct engine_run *run);
-/* If threads have stopped late, and were on a CPU when they were interrupted, delivers a sample in which only these ran. In
- * place of a sighting at the next sample, such a one would hide what a thread runs when it has a CPU again: what follows the
- * function in which it lost the CPU, if that was due to end meanwhile. */
+/* If threads have stopped late, and were on a CPU when they were interrupted, delivers a sample in which only these ran. If
+ * it replaced a sighting at the next sample, it would hide what the thread runs when it has a CPU again: the code after the
+ * function in which it lost the CPU, if that function was about to end. */
 void ptrace_late(struct engine_run *run);
 /* Takes and delivers a sample of all threads. */
 void ptrace_sample(struct engine_run *run);
@@ -105,7 +105,8 @@ void ptrace_sample(struct engine_run *run);
 void ptrace_see(struct engine_run *run, struct tracee *tracee);
 /* Stops waiting for an AWAITED one. */
 void ptrace_give_up(struct engine_run *run, struct tracee *tracee);
-/* Gives the sampler a higher real-time priority than the thread TID, which would else keep it from its CPU. */
+/* Gives the sampler a higher real-time priority than the thread TID, which would otherwise keep the sampler off its
+ * CPU. */
 void ptrace_outrank(struct engine_run *run, pid_t tid);
 /* Adds to the next sample: a row; the final CPU time of a thread. */
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row);

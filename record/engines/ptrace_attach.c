@@ -68,7 +68,7 @@ static int attach_to(struct engine_run *run, pid_t id)
     return news;
 }
 
-/* Earlier CPU time does not belong to this profile, neither of these threads nor of those that have ended. */
+/* Earlier CPU time does not belong to this profile, whether these threads used it or threads that have ended. */
 static void count_from_now(struct tracees *tracees)
 {
     for (size_t i = 0; i < tracees->process_count; i++) {
@@ -86,7 +86,7 @@ static void count_from_now(struct tracees *tracees)
     }
 }
 
-/* A link for itself, one for its parent, and one for each thread. */
+/* Are all threads of PROCESS known? Their folder has a link for itself, one for its parent, and one for each thread. */
 static bool is_complete(const struct process *process)
 {
     struct stat st;

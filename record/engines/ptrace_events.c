@@ -70,8 +70,8 @@ static void add_process(struct engine_run *run, pid_t pid, const struct process 
     add_thread(run, process, pid);
 }
 
-/* A program that creates threads this fast would lose half of its time to the stops at their births. Beside other
- * programs, and because of these stops, it creates them more slowly than it could: its CPU time decides. */
+/* A program that creates threads this fast would lose half of its time to the stops at their births. Other
+ * programs, and these stops, make it slower than it could be, so its CPU time decides. */
 static void count_birth(struct process *process)
 {
     static const uint64_t fast = CROWD * SECOND / 2500, slow = CROWD * SECOND / 500;
@@ -122,7 +122,7 @@ static void let_go(struct engine_run *run, struct tracee *tracee)
     tracees_remove(&run->tracees, tracee);
 }
 
-/* Its row in the next sample is its last one. */
+/* Retires TRACEE: its row in the next sample is its last one. */
 static void retire(struct engine_run *run, struct tracee *tracee)
 {
     tracee->timed |= tracee_read_time(tracee, &tracee->run);
@@ -138,7 +138,7 @@ static void set_options(struct engine_run *run, struct tracee *tracee)
     ptrace(PTRACE_SETOPTIONS, tracee->tid, 0, ptrace_options(run, tracee));
 }
 
-/* From the first time that it is seen running, or has threads, a process stops at its end. */
+/* Once it was seen running, or has had threads, a process stops at its end. */
 static void follow_to_its_end(struct engine_run *run, struct tracee *tracee, int event)
 {
     struct process *process = tracee->process;
@@ -150,7 +150,8 @@ static void follow_to_its_end(struct engine_run *run, struct tracee *tracee, int
 }
 
 /* The thread that called exec has become the leader, with its own CPU time; the kernel does not report the end of the
- * old leader. That one has used the time of the process without all others. The leader's count continues from there. */
+ * old leader. The old leader has used the time of the process minus that of all other threads. The leader's count
+ * continues from there. */
 static void become_leader(struct engine_run *run, struct tracee *caller, struct tracee *leader)
 {
     struct process *process = leader->process;
@@ -300,7 +301,7 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
     if (awaited)
         ptrace_see(run, tracee);
     else if (tracee->group_stop)
-        tracee_read_pc(tracee); /* not possible any more while it listens */
+        tracee_read_pc(tracee); /* no longer possible while it listens */
     if (newborn)                /* it has the options of its creator */
         set_options(run, tracee);
     else

@@ -26,9 +26,9 @@ static const uint64_t soon =
 static const uint64_t ticks_every = SECOND / 10;
 
 enum { LOOKS = 256 };
-enum { FAULTS = 5 };                  /* in that time: a huge page takes 0.1 ms */
+enum { FAULTS = 5 };                  /* page faults in that time: a huge page takes 0.1 ms */
 enum { MOVE = 32, MOVE_CALLING = 8 }; /* samples */
-enum { CALLS = 32 };                  /* one of so many sightings in a system call is many */
+enum { CALLS = 32 };                  /* one sighting in this many in a system call is many */
 enum { STEADY = 4 };                  /* sightings on a CPU in a row; then it is expected there */
 
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
@@ -37,8 +37,8 @@ void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
     run->rows[run->row_count++] = *row;
 }
 
-/* One that waits for a CPU before it stops, or that stopped late, may have used CPU time since its times were read. Windows of
- * the power sensor need to have it. Whether it has been on a CPU since then is still to be found out. */
+/* A thread that waits for a CPU before it stops, or that stopped late, may have used CPU time since its times were read.
+ * Windows of the power sensor must include it. Whether the thread has been on a CPU since then is still to be found out. */
 static void renew_cpu(struct tracee *tracee)
 {
     struct run_time time;
@@ -114,8 +114,8 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     return !waits;
 }
 
-/* A thread on the CPU of the sampler was preempted by it: after a page fault, unless the kernel is preemptible; and where
- * it was, while one on another CPU may run to the end of its next system call. */
+/* A thread on the CPU of the sampler was preempted by the sampler: after a page fault, unless the kernel is preemptible;
+ * and exactly where it was, whereas one on another CPU may run to the end of its next system call. */
 static void watch(struct tracee *tracee)
 {
     int cpu = -1;
@@ -260,7 +260,7 @@ static void count_waiting(struct engine_run *run)
     run->contended += (any - run->contended) / 128;
 }
 
-/* With the first COUNT rows: all or none. */
+/* Delivers a sample with the first COUNT rows: all or none. */
 static void hand_over(struct engine_run *run, uint64_t time, size_t count)
 {
     if (time <= run->last)
@@ -317,7 +317,7 @@ static void move_to(struct engine_run *run, const cpu_set_t *cpus)
         run->used = usable;
 }
 
-/* Keeps number TURN of CPUS, counted round and round. */
+/* Keeps number TURN of CPUS, counted cyclically. */
 static void keep_one(cpu_set_t *cpus, uint64_t turn)
 {
     uint64_t left = turn % (uint64_t)CPU_COUNT(cpus);
@@ -451,7 +451,7 @@ static void add_unseen_so_far(struct engine_run *run, struct process *process)
     ptrace_add_unseen(run, process, total, live);
 }
 
-/* What still runs is not observed any more: the last chance to read the names of its threads, and its mappings. */
+/* What still runs is no longer observed: the last chance to read the names of its threads, and its mappings. */
 static void report_living(struct engine_run *run)
 {
     const struct engine_hooks *hooks = run->hooks;

@@ -46,7 +46,7 @@ void restart_call(pid_t pid, pid_t tid)
         return;
     regs.rip -= SIZE;
     regs.rax = regs.orig_rax;
-    regs.orig_rax = (unsigned long long)-1; /* it is in no call any more */
+    regs.orig_rax = (unsigned long long)-1; /* it is no longer in a call */
     ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &io);
 }
 #else

@@ -5,8 +5,9 @@
 
 #include <sys/types.h>
 
-/* The thread TID of process PID is stopped, and its system call is about to return EINTR, although no signal has arrived: makes it call
- * the kernel again when it is resumed, if the call can be repeated (x86 of 64 bits; elsewhere, the first argument of the call is lost). */
+/* The thread TID of process PID is stopped, and its system call is about to return EINTR, although no signal has
+ * arrived: makes it call the kernel again when it is resumed, if the call can be repeated (only on x86-64; elsewhere,
+ * the first argument of the call is lost). */
 void restart_call(pid_t pid, pid_t tid);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who called the functions of a metered program.
+/* The callers of the functions of a metered program.
  * SPDX-License-Identifier: MIT */
 #include "record/funcmeter/arcs.h"
 
@@ -49,7 +49,7 @@ static void join_places(struct meter_arcs *arcs)
     arcs->count = count;
 }
 
-/* What tables call the function of the file at PATH that SYMBOL means. Caller frees. */
+/* The name in tables of the function that SYMBOL, of the file at PATH, belongs to. Caller frees. */
 static char *name_of(const struct planner *planner, const char *path,
                      const struct elf_symbol *symbol)
 {

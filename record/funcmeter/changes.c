@@ -60,8 +60,8 @@ static size_t make_patches(const struct module *module, const struct hook *hook,
     return 2;
 }
 
-/* Writes to PATCHES what leads from branches to instructions that are in the thunk at PLACE (0: has none), at WHERE. Returns
- * their number. */
+/* Writes to PATCHES the branches to instructions that are moved to the thunk at PLACE (0: there is none), where WHERE has
+ * their offsets. Returns the number of patches. */
 static size_t make_turns(const struct module *module, const struct hook *hook,
                          const struct meter_request *request, uint64_t place,
                          const uint8_t where[METER_MAX_CODE], struct meter_patch *patches)

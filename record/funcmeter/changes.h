@@ -13,7 +13,7 @@ uint64_t changes_pool_size(const struct module *module);
 /* The number of patches. */
 size_t changes_count(const struct module *module);
 
-/* Appends to REPLY patches, thunks and the bytes of the pool for MODULE where REQUEST has it. */
+/* Appends to REPLY the patches, thunks and bytes of the pool for MODULE, which is loaded as REQUEST describes. */
 void changes_add(const struct module *module, const struct meter_request *request,
                  struct buffer *reply);
 

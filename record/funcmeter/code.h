@@ -13,12 +13,13 @@
 
 struct code;
 
-/* Reads the code of FILE, for a machine that machine_find knows, and notes where its direct branches lead.
- * FUNCTIONS, sorted by address, say where instructions begin. Caller deletes. */
+/* Reads the code of FILE, for a machine that machine_find returns, and notes where its direct branches
+ * lead. FUNCTIONS, sorted by address, say where instructions begin. Caller deletes. */
 struct code *code_new(const struct elf_file *file, const struct elf_function *functions,
                       size_t count);
 void code_delete(struct code *code);
 
+/* The machine of the code. */
 const struct machine *code_machine(const struct code *code);
 
 /* The number of parts of the code. */

@@ -51,7 +51,7 @@ static const char *why_not_file(const char *path)
                "library into it";
     struct elf_file *file = elf_file_open(path, &errnum, &unused);
     if (file == NULL)
-        return NULL; /* a script: its interpreter is metered; or starting it will say why */
+        return NULL; /* a script, whose interpreter is metered; or starting it reports the error */
     const char *why = NULL;
     if (!file->is_64 || file->machine != METER_MACHINE)
         why = "is not a program for " METER_MACHINE_NAME;

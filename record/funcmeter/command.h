@@ -11,12 +11,12 @@
 /* Where a shell would find COMMAND, or NULL. Caller frees. */
 char *command_find(const char *command);
 
-/* FILE has no dynamic linker that could load a library. */
+/* Does FILE lack a dynamic linker, which could load a library? */
 bool command_is_static(const struct elf_file *file);
 
-/* COMMAND loads the preload library. Returns 0, or -1 with the reason in ERR. */
+/* Checks that COMMAND would load the preload library. Returns 0, or -1 with the reason in ERR. */
 int command_check(const char *command, struct error *err);
-/* The kernel counts at breakpoints in COMMAND. Returns the same. */
+/* Checks that the kernel can count at breakpoints in COMMAND. Returns the same. */
 int command_check_for_probes(const char *command, struct error *err);
 
 #endif

@@ -34,7 +34,7 @@ struct metering {
     int end;               /* exit status where there is an error */
 };
 
-/* Breakpoints are the method that was asked for, or the only one that is possible. Returns 0, or -1 with ERR filled. */
+/* Breakpoints are the requested method, or the only one that is possible. Returns 0, or -1 with ERR filled. */
 static int choose_probes(struct metering *m, struct error *err)
 {
     struct error refused = {0};
@@ -88,8 +88,8 @@ static int run(struct metering *m, struct error *err)
     return command_run(m->options->command, &m->signals, m->probes, &m->status, &m->end, err);
 }
 
-/* Lets the loader find the libraries that patterns name. If there is one that it does not find, we say so, not it: it has no
- * standard error. Returns 0, or -1 with ERR filled. */
+/* Lets the loader find the libraries that patterns name. If it does not find one, funcmeter reports that, because the loader
+ * has no standard error. Returns 0, or -1 with ERR filled. */
 static int load_libraries(struct metering *m, struct error *err)
 {
     const struct meter_patterns *patterns = &m->options->patterns;
@@ -112,7 +112,7 @@ static int load_libraries(struct metering *m, struct error *err)
         fcntl(STDERR_FILENO, F_SETFD, flags);
     session_unexport(m->session);
     if (result == 0)
-        add_named_files(m); /* no process is left that asks for a plan */
+        add_named_files(m); /* no process remains that could request a plan */
     return result;
 }
 
@@ -145,7 +145,7 @@ static int prepare_probes(struct metering *m, struct error *err)
             return -1;
         session_unexport(m->session);
     }
-    add_named_files(m); /* no process is left that asks for a plan */
+    add_named_files(m); /* no process remains that could request a plan */
     planner_functions(m->planner, &functions);
     if (functions > 1 && !options->listing)
         m->probes = probes_new(m->planner, options->timing, err);
@@ -192,7 +192,7 @@ static int start_energy(struct metering *m, struct error *err)
     return 0;
 }
 
-/* For breakpoints, the preload library only says what is loaded. */
+/* With breakpoints, the preload library only reports what is loaded. */
 static int start_session(struct metering *m, struct error *err)
 {
     struct session_options options = m->options->session;
@@ -215,7 +215,7 @@ static int prepare_and_run(struct metering *m, struct error *err)
     return uprobe && m->options->session.listing ? 0 : run(m, err);
 }
 
-/* Before anything is started. Returns 0, or -1 with ERR filled. */
+/* Checks before anything is started. Returns 0, or -1 with ERR filled. */
 static int check(struct metering *m, struct error *err)
 {
     const struct funcmeter_options *o = m->options;
@@ -230,7 +230,7 @@ static int check(struct metering *m, struct error *err)
 
 /* ---- after the run ---- */
 
-/* What calls add up to, with their energy. Returns 0, or -1 with ERR filled. */
+/* Adds up the calls, with their energy. Returns 0, or -1 with ERR filled. */
 static int read_results(struct metering *m, struct meter_results *results, struct error *err)
 {
     struct funcmeter_options *o = m->options;

@@ -103,7 +103,7 @@ const char *funcmeter_beyond_probes(const struct funcmeter_options *o)
                                  : NULL;
 }
 
-/* Libraries are listed without a command: the loader finds them, for any program. */
+/* Libraries can be listed without a command, because the loader finds them for any program. */
 static void list_alone(struct argp_state *state, struct funcmeter_options *o)
 {
     for (size_t i = 0; i < o->patterns.count; i++)

@@ -31,7 +31,7 @@ struct funcmeter_options {
 /* Usage errors end the program. Caller frees the patterns. */
 void funcmeter_options_parse(struct funcmeter_options *options, int argc, char **argv);
 
-/* An option that breakpoints cannot serve, or NULL. */
+/* An option that is not possible with breakpoints, or NULL. */
 const char *funcmeter_beyond_probes(const struct funcmeter_options *options);
 
 /* The format of the results. */

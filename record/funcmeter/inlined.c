@@ -148,7 +148,7 @@ static void walk_units(struct reader *r)
     }
 }
 
-/* Without one, libdwarf aborts where no error is asked for. What is damaged is left out. */
+/* Error handler: without one, libdwarf aborts where its caller requests no error. Damaged parts are left out. */
 static void ignore_error(Dwarf_Error error, Dwarf_Ptr unused)
 {
     (void)error;

@@ -24,8 +24,9 @@ struct machine_hook {
     uint64_t place;      /* where the thunk will be */
     uint64_t pool;       /* where the pool begins */
     uint32_t number;     /* of the thunk */
-    uint8_t *
-        where; /* gets the places of moved instructions in the thunk, by where they were; branches back to them lead there. NULL: none do */
+    /* receives the places of moved instructions in the thunk, by where they were; branches back to them lead
+     * there. NULL: none do */
+    uint8_t *where;
 };
 
 /* A direct branch at AT to TARGET. */
@@ -40,12 +41,14 @@ struct machine {
     size_t short_jump;  /* size of one to padding beside a function; 0: there is none */
     size_t thunk_size;  /* room for a thunk in the pool */
     uint64_t reach;     /* how far apart any function and any thunk may be [bytes] */
-    uint64_t most_code; /* of a file, if there is another way for more [bytes]; 0: all */
+    uint64_t most_code; /* of a file; larger ones need another machine [bytes]; 0: no limit */
     uint8_t filler;     /* of the pool: not executed */
-    /* What names of functions begin with that must not be hooked, without underscores; ends with NULL. NULL: none. */
+    /* Functions whose names, without leading underscores, begin with one of these must not be hooked; ends with NULL.
+     * NULL: none. */
     const char *const *own_calls;
 
-    /* Decodes code from ADDRESS to ADDRESS + SIZE and passes direct branches to FOUND; the code in memory may go on to END. */
+    /* Decodes code from ADDRESS to ADDRESS + SIZE and passes direct branches to FOUND; the code in memory may
+     * continue to END. */
     void (*sweep)(const uint8_t *code, size_t size, size_t end, uint64_t address,
                   machine_branch *found, void *opaque);
     /* Decodes the instruction in the first of SIZE bytes of CODE. */
@@ -63,8 +66,8 @@ struct machine {
     size_t (*thunk)(const struct machine_hook *hook, uint8_t to[MACHINE_MAX_THUNK]);
     /* Writes a jump of SIZE bytes from the address FROM to TARGET. Returns false, with nothing written, if that is too far. */
     bool (*write_jump)(uint64_t from, uint64_t target, uint8_t *to, size_t size);
-    /* Writes the branch in the first of SIZE bytes of CODE, at the address FROM, so that it leads to TARGET. Returns its length; 0: it is too
-     * short for that, or a call. NULL: branches are never changed. */
+    /* Writes the branch in the first of SIZE bytes of CODE, at the address FROM, so that it leads to TARGET. Returns
+     * its length; 0: it is too short for that, or a call. NULL: branches are never changed. */
     size_t (*write_branch)(const uint8_t *code, size_t size, uint64_t from, uint64_t target,
                            uint8_t *to);
 };

@@ -136,8 +136,8 @@ static void put_return_address(struct writer *w, uint64_t back)
     put_number(w, (uint32_t)(back >> 32));
 }
 
-/* Where a branch to TARGET leads from the code that HOOK moves, of which that before AT has its new place already: to the same
- * instruction. */
+/* The target of a branch to TARGET in the code that HOOK moves, of which the part before AT has been moved: the same
+ * instruction, wherever it is now. */
 static uint64_t moved_target(struct writer *w, const struct machine_hook *hook, uint64_t target,
                              size_t at)
 {
@@ -154,7 +154,7 @@ static void make_jump(const ZydisDecodedInstruction *in, uint8_t *bytes)
     bytes[in->raw.modrm.offset] ^= CALL_TO_JUMP;
 }
 
-/* Of the instruction AT bytes from the beginning of the function. */
+/* Writes the instruction that is AT bytes from the beginning of the function. */
 static void put_instruction(struct writer *w, const ZydisDecodedInstruction *in,
                             const struct machine_hook *hook, size_t at)
 {

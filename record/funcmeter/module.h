@@ -36,7 +36,7 @@ struct probed {
     size_t size;
 };
 
-/* All zero, but for path, device and inode: nothing is hooked. The same for all processes. */
+/* All zero except path, device and inode: nothing is hooked. The same for all processes. */
 struct module {
     char *path;
     dev_t device;

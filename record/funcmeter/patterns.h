@@ -28,7 +28,7 @@ struct meter_patterns {
 int meter_patterns_add(struct meter_patterns *patterns, const char *text, struct error *err);
 void meter_patterns_free(struct meter_patterns *patterns);
 
-/* Does PATTERN mean functions of the file at PATH, which is also called ALIAS (NULL: is not)? */
+/* Does PATTERN mean functions of the file at PATH, which is also called ALIAS (NULL: no other name)? */
 bool meter_pattern_has_file(const struct meter_pattern *pattern, const char *path,
                             const char *alias);
 /* Does it mean a function called NAME? */

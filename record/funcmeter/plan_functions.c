@@ -51,7 +51,7 @@ void plan_refuse(const struct choice *c, const char *name, const char *why)
     free(plain);
 }
 
-/* Of the names of a function, that for people: few leading underscores, then short. */
+/* Is NAME better for people than THAN, another name of the same function: fewer leading underscores, then shorter? */
 static bool is_better(const char *name, const char *than)
 {
     size_t a = strspn(name, "_"), b = strspn(than, "_");
@@ -81,7 +81,7 @@ static uint32_t add_function(const struct choice *c, uint64_t address,
     return (uint32_t)p->function_count++;
 }
 
-/* The function that FROM and the following COUNT - 1 names mean. */
+/* The function that FROM and the following COUNT - 1 names denote. */
 static struct candidate candidate_of(const struct choice *c, const struct elf_function *from,
                                      size_t count)
 {
@@ -137,7 +137,8 @@ static bool probe(const struct choice *c, const struct hook *hook,
                   const struct candidate *candidate, const char *why)
 {
     struct candidate probed = *candidate;
-    const bool has_space = strpbrk(c->path, " \t\n") != NULL; /* the kernel's list has none */
+    /* paths with spaces do not fit in the kernel's list */
+    const bool has_space = strpbrk(c->path, " \t\n") != NULL;
     if (!c->planner->probe_rest || !candidate->chosen || has_space ||
         !module_probe(c->module, hook->address))
         return false;
@@ -208,7 +209,7 @@ static const char *why_not_counted(const struct choice *c, const char *name, uin
     if (has_own_call(c, name))
         return "is called with other registers than functions are";
     if (!leave_code &&
-        is_go(c, address)) /* which also move: return addresses in them must be true */
+        is_go(c, address)) /* whose stacks may also move: return addresses in them must be true */
         return "is written in Go, whose stacks have no room for a hook";
     return leave_code ? code_why_no_probe(c->module->code, address) : NULL;
 }

@@ -40,7 +40,7 @@ void planner_delete(struct planner *planner);
 
 /* Code will not be changed, so functions whose code cannot be changed are chosen, too. */
 void planner_leave_code(struct planner *planner);
-/* From now on, or no longer, functions whose code cannot be changed are chosen to get breakpoints. */
+/* Sets whether functions whose code cannot be changed are chosen from now on, to get breakpoints. */
 void planner_probe_rest(struct planner *planner, bool wanted);
 /* How many functions are to get breakpoints? */
 uint32_t planner_probed(const struct planner *planner);

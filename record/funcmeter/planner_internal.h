@@ -57,7 +57,7 @@ struct choice {
     size_t count;
     struct deferred *deferred; /* until all other hooks are added */
     size_t deferred_count, deferred_capacity;
-    bool last;                 /* no hook is deferred any more */
+    bool last;                 /* hooks are no longer deferred */
     uint64_t go_start, go_end; /* of the code of Go in it */
 };
 

@@ -13,8 +13,8 @@
  *
  * Frames whose slot is below that of a new call were left without a return: longjmp. Unwinders get to see the true return
  * addresses: hooks in them put these back, and the hook of __cxa_begin_catch replaces them again. Frames that seem to be
- * left are kept in a table by slot (graves), as the program may have been on another stack only, of a signal handler or a
- * coroutine.
+ * left are kept in a table by slot (graves), because the program may only have been on another stack, that of a signal
+ * handler or a coroutine.
  *
  * SPDX-License-Identifier: MIT */
 #include <elf.h>
@@ -63,8 +63,9 @@ struct process {
     struct meter_thunk *thunks;
     uint32_t thunk_count;
     uint32_t module_count;
-    bool started; /* the program has, or its libraries: what is loaded now is not relocated yet */
-    uint32_t unloaded; /* times that files were */
+    /* the program or one of its libraries has; files loaded now are not yet relocated */
+    bool started;
+    uint32_t unloaded; /* how often files were */
     uint64_t page;     /* size of the system's [bytes] */
     struct loaded {
         uint64_t bias;
@@ -171,7 +172,7 @@ static struct meter_block *find_block(void)
                                         __ATOMIC_RELAXED)) {
             owner->shared = 1;
             for (uint32_t k = 0; k < header->functions; k++)
-                block_at(i)->records[k].depth = 0; /* what it was in when it ended */
+                block_at(i)->records[k].depth = 0; /* calls that it was in when it ended */
             return block_at(i);
         }
     }

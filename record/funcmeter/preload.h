@@ -16,8 +16,8 @@
 
 struct frame {
     uint64_t *slot;
-    uint64_t
-        back; /* the true return address; that of meter_return for a function that another frame's tail-called */
+    /* the true return address; that of meter_return for a tail call by another frame's function */
+    uint64_t back;
     uint32_t function;
     bool inherited; /* entered before the fork: not a call of this process */
     bool restored;  /* it returns to the true address */
@@ -28,11 +28,11 @@ struct frame {
     uint64_t exit;       /* where it returns to */
     uint64_t resume;     /* where the function continues after the hook */
     uint64_t *saved;     /* where it has saved that */
-    uint64_t put, taken; /* what is there when the frame is restored, and what otherwise */
+    uint64_t put, taken; /* what is in SAVED when the frame is restored, and otherwise */
 #endif
 };
 
-/* Of a thread. */
+/* The state of a thread. */
 struct state {
     uint32_t process; /* its ID; 0: not known */
     bool busy;        /* in a hook: a signal handler must not use the frames */
@@ -54,12 +54,12 @@ struct state {
     uint64_t read_again; /* time that the measurements took [ns] */
 };
 
-/* Called by code for the architecture: of a hook when a function is entered, with its thunk's NUMBER; returns where to
- * continue, as does that for a return at time TICKS. */
+/* Called by the code for the architecture: meter_enter when a function is entered, with the NUMBER of its thunk;
+ * meter_leave when it returns, at time TICKS. Each returns where to continue. */
 INTERNAL uint64_t meter_enter(uint64_t *slot, uint64_t number, uint64_t *back);
 INTERNAL uint64_t meter_leave(uint64_t *slot, uint64_t ticks);
 
-/* That code: what thunks jump to; a function of about 50 ns, and a thunk for it. */
+/* In the code for the architecture: what thunks jump to; a function of about 50 ns, and a thunk for it. */
 extern void meter_enter_code(void) INTERNAL;
 extern void meter_dummy(void) INTERNAL;
 extern void meter_dummy_thunk(void) INTERNAL;

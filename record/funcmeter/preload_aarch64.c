@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-/* Stack of a hook: x0 to x17, flags, frame pointer and return address. All general registers are kept that a call may
- * change, and flags, as compilers and assembler code rely on what a function leaves alone, but x16 and x17 on entry:
- * veneers may use these. Compiler options exclude x18 and vector registers. The clock is read at once when a function
- * returns, and when it has its result (isb). We leave with a return, for which the target need not be a landing pad;
- * BL first, to keep the processor's stack of return addresses in step. What is left on the stack must not be taken for
- * an address that the function has saved. */
+/* Stack of a hook: x0 to x17, flags, frame pointer and return address. All general registers that a call may change
+ * are kept, with the flags, because compilers and assembler code rely on what a function leaves alone; but not x16 and
+ * x17 on entry, which veneers may use. Compiler options exclude x18 and vector registers. The clock is read at once
+ * when a function returns, and when it has its result (isb). We leave with a return, for which the target need not be
+ * a landing pad; BL first, to keep the processor's stack of return addresses in step. What is left on the stack must
+ * not be taken for an address that the function has saved. */
 #define SAVE                                                                                       \
     "stp x0, x1, [sp, #16]\n stp x2, x3, [sp, #32]\n stp x4, x5, [sp, #48]\n"                      \
     "stp x6, x7, [sp, #64]\n stp x8, x9, [sp, #80]\n stp x10, x11, [sp, #96]\n"                    \
@@ -74,8 +74,8 @@ static uint64_t first_back(const struct state *t, uint64_t last)
 /* How a function signs its return address. */
 enum signature { PLAIN, KEY_A, KEY_B };
 
-/* How the function of F signs with its first instruction, if it does. A signature has few bits, which may all be zero: the address
- * that it has saved does not show whether it was signed. */
+/* How the function of F signs with its first instruction, if it does. A signature has few bits, which may all be
+ * zero: the address that it has saved does not show whether it was signed. */
 static enum signature signature_of(const struct frame *f)
 {
     const uint32_t word = *(const uint32_t *)f->resume;
@@ -149,7 +149,7 @@ void meter_take_again(struct state *t)
     t->restored = false;
 }
 
-/* Of the loader of glibc. */
+/* Defined by the loader of glibc. */
 extern uint64_t pointer_guard __asm__("__pointer_chk_guard") __attribute__((weak));
 
 /* The jmp_buf of glibc is in x0, its stack pointer encrypted. Should it not be glibc's, frames that were dropped wrongly return

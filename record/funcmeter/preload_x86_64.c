@@ -7,10 +7,10 @@
 
 #include "record/funcmeter/preload.h"
 
-/* All general registers that a call may change are kept, with the flags, as compilers and assembler code rely on what a
- * function leaves alone; vector registers are not used at all. The clock is read at once when a function returns, so that no
- * work of ours is done while it is still busy, and when it has its result (lfence). The jump through memory below the stack pointer is safe:
- * signal handlers leave 128 bytes there. */
+/* All general registers that a call may change are kept, with the flags, as compilers and assembler code rely on what
+ * a function leaves alone; vector registers are not used at all. The clock is read at once when a function returns,
+ * so that no work of ours is done while it is still busy, and when it has its result (lfence). The jump through
+ * memory below the stack pointer is safe: signal handlers leave 128 bytes there. */
 #define SAVE_FIRST "push %rax\n push %rcx\n push %rdx\n"
 #define SAVE_REST                                                                                  \
     "push %rsi\n push %rdi\n"                                                                      \

@@ -28,10 +28,11 @@ struct probes;
 /* May we count with breakpoints? */
 bool probes_permitted(void);
 
-/* Makes events for the functions of PLANNER that are to get them; RETURNS: also for their returns, where these can be watched. Returns NULL with
- * ERR filled. */
+/* Makes events for the functions of PLANNER that get breakpoints; RETURNS: also for their returns, where these can be
+ * watched. Returns NULL with ERR filled. */
 struct probes *probes_new(const struct planner *planner, bool returns, struct error *err);
-/* Returns how many events could not be removed; the next probes_new does, once this process has ended. NULL is allowed. */
+/* Returns how many events could not be removed; the next probes_new removes them, once this process has ended. NULL
+ * is allowed. */
 unsigned probes_delete(struct probes *probes);
 
 /* Counts what PID does after its next exec, and what it starts. Returns 0, or -1 with ERR filled. */

@@ -74,7 +74,8 @@ static int compare_by_cost(const void *a, const void *b)
     return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* Of a recursive call that was left for good by its thread, inner calls have a self time, but the call has no inclusive one. */
+/* If a thread has left a recursive call for good, the inner calls have a self time, but the call has no inclusive
+ * one. */
 static void limit_self(struct meter_sums *sums)
 {
     struct meter_record *r = &sums->record;

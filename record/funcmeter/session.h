@@ -35,11 +35,13 @@ void session_unexport(const struct session *session);
 void session_stop(struct session *session);
 void session_delete(struct session *session);
 
+/* The header of the memory file, borrowed until session_delete. */
 const struct meter_header *session_header(const struct session *session);
 /* The number of blocks in use, and the blocks; functions that have no calls have never been written. */
 uint32_t session_block_count(const struct session *session);
 const struct meter_block *session_block(const struct session *session, uint32_t number);
-/* The first record of a block, from FUNCTION on, that may have been written: reading others would allocate memory. */
+/* The first record of a block, at or after FUNCTION, that may have been written: reading others would allocate
+ * memory. */
 uint32_t session_next_record(const struct session *session, uint32_t number, uint32_t function);
 /* The histogram of RECORD, with LOG_BUCKETS values, or NULL. */
 const uint64_t *session_histogram(const struct session *session, const struct meter_record *record);

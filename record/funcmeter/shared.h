@@ -146,7 +146,7 @@ struct meter_request {
     uint32_t magic;
     uint32_t pid;
     uint64_t bias;  /* added to the addresses of the file */
-    uint64_t pool;  /* where the pool is; 0: only its size is asked for */
+    uint64_t pool;  /* where the pool is; 0: only its size is requested */
     uint64_t enter; /* code that thunks jump to */
     uint32_t first_thunk;
     uint32_t is_program;

@@ -1,4 +1,4 @@
-/* Functions that hooks have to know, or to leave alone, by their names.
+/* Functions that hooks have to recognise or leave alone, by their names.
  * SPDX-License-Identifier: MIT */
 #include "record/funcmeter/special.h"
 
@@ -65,7 +65,7 @@ bool special_is_fragment(const char *name)
     return false;
 }
 
-/* What V8's code calls. */
+/* Does V8's code call it? */
 static bool is_called_by_v8(const char *name)
 {
     return strncmp(name, "_ZN2v8", strlen("_ZN2v8")) == 0 &&

@@ -1,4 +1,4 @@
-/* Functions that hooks have to know, or to leave alone, by their names.
+/* Functions that hooks have to recognise or leave alone, by their names.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_SPECIAL_H
 #define RECORD_FUNCMETER_SPECIAL_H
@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A function that hooks have to know, or whose return address means something, which therefore stays as it is. */
+/* A function that hooks have to recognise, or whose return address has a meaning and therefore stays as it is. */
 struct special_function {
     const char *name; /* without leading underscores */
     uint32_t kind;    /* METER_UNWIND and so on; 0: only its calls may be counted */
     bool always;      /* also where only calls are counted */
 };
 
-/* NULL: NAME, perhaps with underscores before it and a version after it, is not special. */
+/* The special function called NAME, perhaps with underscores before it and a version after it; NULL: none. */
 const struct special_function *special_find(const char *name);
 
 /* Compilers move code that is rarely executed out of a function, into a symbol of its own: "work.cold". It is entered by a

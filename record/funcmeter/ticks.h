@@ -1,4 +1,4 @@
-/* The counter of the processor that funcmeter takes times with.
+/* The counter of the processor with which funcmeter measures times.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_TICKS_H
 #define RECORD_FUNCMETER_TICKS_H

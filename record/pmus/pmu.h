@@ -122,6 +122,7 @@ int pmu_channels_choose(struct pmu_channels *channels, const char *source, const
 bool pmu_overlap(const struct pmu_channels *channels, const struct pmu_channel *a,
                  const struct pmu_channel *b, bool same);
 
+/* "core", "package", ... */
 const char *pmu_scope_name(enum pmu_scope scope);
 
 /* ---- units -------------------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ struct log {
     uint64_t number;  /* of the line */
     double until;     /* the end of the run, in the clock of the meter [s] */
     struct row row;   /* the last one, the mean of all lines with its time ... */
-    uint64_t alike;   /* ... which were so many more */
+    uint64_t alike;   /* ... of which there were this many more */
     bool held, ended; /* it has not been delivered yet; it was the last one */
     struct row ahead; /* the line after it */
     bool has_ahead;
