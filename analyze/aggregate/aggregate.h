@@ -102,7 +102,7 @@ struct fitted {
     const char *like; /* the row from which it cannot be distinguished; NULL: none */
 };
 
-/* That of row NUMBER; NULL if aggregate_fit was not called. */
+/* The precision of row NUMBER; NULL if aggregate_fit was not called. */
 const struct fitted *aggregate_fitted(const struct aggregate *aggregate, size_t number);
 
 /* Writes the aggregate as pbin. Returns 0 or -1 (error in OUT's struct error). */

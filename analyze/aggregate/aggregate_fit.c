@@ -11,7 +11,7 @@
 
 /* What idle power cannot be distinguished from if no time is idle. */
 #define EVERY_ROW "every row"
-/* Profiles of old do not say how often rows are entered: as if they stayed for ten samples. */
+/* Old profiles do not say how often rows were entered: rows count as if they lasted ten samples. */
 #define UNKNOWN_ENTRIES 0.1
 
 uint32_t *aggregate_positions(const struct aggregate *a)
@@ -35,8 +35,8 @@ static const char *name_of(const struct aggregate *a, uint32_t row)
     return name;
 }
 
-/* How ROW calls OTHER: by its last text, or, if both have the same there, with the first text that differs: "libc.so.6
- * clock_gettime". */
+/* The name of OTHER beside ROW: its last text, or, if both have the same there, preceded by the first text that
+ * differs: "libc.so.6 clock_gettime". */
 static const char *name_beside(const struct aggregate *a, uint32_t row, uint32_t other)
 {
     const char *name = name_of(a, other);

@@ -272,7 +272,7 @@ static void add_thread_key(struct pbin_keys *keys)
     keys->key[0] = pbin_key_find("thread", 6);
 }
 
-/* The time of threads decides about energy only in the model thread. */
+/* The times of threads affect energies only in the model thread. */
 static void check_latency(struct attribution_options *rows, struct argp_state *state)
 {
     struct weigh_options *w = &rows->weigh;

@@ -104,7 +104,7 @@ bool aggregate_selects(const struct aggregate *a, const uint64_t *key, const cha
     return s->filter_count == 0 || selection_passes(s, row_text_of, &question);
 }
 
-/* Are the sums of ROW possible? Squares are not checked. */
+/* Are the sums of ROW plausible? Squares are not checked. */
 static int check_row(struct input *in, const struct pbin_row *row, struct error *err)
 {
     const struct pbin_sums *s = &row->sums;
@@ -344,8 +344,8 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
     return 0;
 }
 
-/* The part of the time in long intervals from which on they deserve a warning: the end of a process or a busy machine makes
- * some in most recordings. */
+/* Long intervals deserve a warning if they have this part of the time: the end of a process or a busy machine causes some
+ * in most recordings. */
 #define GAP_NOTABLE 0.01
 
 /* Warnings about the contents of a full profile. */
@@ -407,7 +407,7 @@ static void warn_of_fit(const struct input *in)
                        in->name);
 }
 
-/* Where the sensor was read more often than it moved. Else each sample is a window. */
+/* Takes the windows where the sensor was read more often than it changed. Otherwise, each sample is a window. */
 static void take_windows(const struct input *in)
 {
     const struct share_work *share = in->attribution.weigher.share;

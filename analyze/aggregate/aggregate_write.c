@@ -155,7 +155,7 @@ static void write_fit(const struct aggregate *a, struct pbin_writer *writer)
             }
 }
 
-/* Was a part left out? What is in no row then belongs to all. */
+/* Was a part left out? Energy in no row then belongs to the whole profile. */
 static bool is_filtered(const struct aggregate *a)
 {
     for (size_t r = 0; r < aggregate_row_count(a); r++)

@@ -21,13 +21,13 @@
 #define IDLE_WIDE 0.2
 /* A row with less of the time of a similar one does not make that unknown. */
 #define SMALL_TIME 0.1
-/* The part of the variance of time, around that of CPU times, from which on idle power is known not to be that of rows. */
+/* The part of the variance of time, around that of CPU times, above which idle power is known not to be that of rows. */
 #define MIN_IDLE 0.01
 /* The least standard error of a power that is not known, as part of the mean power. */
 #define FIXED_ERROR 0.5
-/* Powers are computed again with more correction, which is this part of the correction: where that has no solution, CPU times
- * are mostly chance, as functions are much shorter than the time between samples. The standard error that is left, as part
- * of the change that it makes, from simulations (tests/bench/truth.py). */
+/* Powers are computed again with a larger correction, by this part of it: where that has no solution, CPU times are mostly
+ * chance, because functions are much shorter than the time between samples. The remaining standard error, as part of the
+ * change that this makes, is from simulations (tests/bench/truth.py). */
 #define MORE_CORRECTION  1.0
 #define CORRECTION_ERROR 0.2
 /* The variance of the time of an interval that ends in another row than it begins in, as part of its square: if rows stay for
@@ -36,8 +36,8 @@
 #define LONG_STAY_VARIANCE  (1.0 / 12)
 #define SHORT_STAY_VARIANCE (3.0 / 8)
 
-/* The variance of an energy is at least this part of the sum of those of time and power, and at most so many times that of
- * the jackknife for its degrees of freedom. */
+/* The variance of an energy is at least this part of the sum of those of time and power, and at most a multiple of that of
+ * the jackknife, which depends on its degrees of freedom. */
 #define MIN_VARIANCE 0.25
 #define MAX_KNOWN    100.0
 
@@ -49,7 +49,7 @@ enum { UNCORRECTED = FIT_GROUPS, SETS = PBIN_FIT_GROUPS };
 /* Columns: 0 is idle time, the others are rows, or the rest of them. */
 struct problem {
     struct lapack *lapack;
-    size_t columns, own; /* those from OWN on belong to several rows */
+    size_t columns, own; /* those after the first OWN belong to several rows */
     uint16_t *from;      /* [fit->columns]: columns of the sums to these, FIT_NONE: not in it */
     uint16_t *first;     /* [columns]: a column of the sums */
     uint16_t *like;      /* [columns]: one with which it has been joined, or FIT_NONE */
@@ -234,8 +234,8 @@ static void scale(const struct problem *p, double *matrix, double *side)
     }
 }
 
-/* The whole problem, with 1 on the diagonal. Returns the unknown whose sum of squares is no more than its error, or the
- * number of them: none is. */
+/* The whole problem, with 1 on the diagonal. Returns the unknown whose sum of squares is no more than its error, or
+ * their number if there is none. */
 static size_t prepare(struct problem *p)
 {
     size_t m = p->unknowns, lost = m;
@@ -318,7 +318,7 @@ static void fix(struct problem *p, size_t u, size_t v)
     p->unknowns--;
 }
 
-/* Another unknown than U, of a row if there is one. */
+/* An unknown other than U, that of a row if there is one. */
 static size_t any_other(const struct problem *p, size_t u)
 {
     size_t other = is_idle(p, 0) && p->unknowns > 2 ? 1 : 0;
@@ -386,8 +386,8 @@ static double cpu_of(const struct problem *p, size_t column)
     return p->cpu_ns[column];
 }
 
-/* The bias of powers, scaled, if CPU times of windows are wrong by as much as explains the rest: the variance of each is
- * proportional to the CPU time of the row. */
+/* The bias of powers, scaled, if the errors of the CPU times of windows are large enough to explain the rest: the
+ * variance of each is proportional to the CPU time of the row. */
 static void find_bias(struct problem *p, const double *whole, double *bias)
 {
     size_t m = p->unknowns;
@@ -406,15 +406,16 @@ static void find_bias(struct problem *p, const double *whole, double *bias)
     free(side);
 }
 
-/* The mean square of the error of a power that is taken to be the mean power: it may be anything from 0 to what it would be without
- * idle power. If rows are not resolvable, the mean power is the least certain of all, as errors of CPU times move it to idle power. */
+/* The mean square of the error of a power that is taken to be the mean power: it may be anything from 0 to what it
+ * would be without idle power. If rows are not resolvable, the mean power is the least certain of all, as errors of
+ * CPU times move it to idle power. */
 static double square_of_fixed(const struct problem *p)
 {
     double most = p->gross, mean = p->mean, least = FIXED_ERROR * mean;
     return fmax(least * least, most * most / 3 - most * mean + mean * mean);
 }
 
-/* Adds to SQUARES, of the errors of powers, what follows if the powers of rows that are not known are wrong. */
+/* Adds to SQUARES, of the errors of powers, what results if the powers of rows that are not known are wrong. */
 static void add_fixed(const struct problem *p, double *squares)
 {
     size_t m = p->unknowns;
@@ -597,9 +598,8 @@ static double product_of(const struct problem *p, size_t a, size_t b)
     return p->products[a * p->columns + b];
 }
 
-/* How much of the error of the CPU time of COLUMN is that of column C, or of waiting if that is 0. Rows that take it from each
- * other are in the same windows. If there is waiting, what the correction took away says more; what no row got was that of
- * waiting then. */
+/* How much of the error of the CPU time of COLUMN is that of column C (0: of waiting). Rows that take it from each other are
+ * in the same windows. If threads wait, what the correction took away shows more: what no row got was then that of waiting. */
 static double moved_weight(const struct problem *p, size_t column, size_t c)
 {
     if (c == column)
@@ -624,7 +624,7 @@ static double moved_part(const struct problem *p, size_t column, size_t c)
     return all > 0 ? moved_weight(p, column, c) / all : 0;
 }
 
-/* The mean CPU time of column C in windows while column A runs, or while a processor waits if that is 0, by their time. */
+/* The mean CPU time of column C in windows while column A runs (0: while a processor waits), by their time. */
 static double part_beside(const struct problem *p, size_t a, size_t c)
 {
     if (a > 0)
@@ -638,8 +638,8 @@ static double part_beside(const struct problem *p, size_t a, size_t c)
     return waits > 0 ? fmax(0, processors * own - products) / waits : own / p->time;
 }
 
-/* The covariance of the power of COLUMN and the error of its CPU time, by the variance of that [J/ns per ns]. What it has too
- * much, other columns lack in the same windows, whose energy the powers explain. */
+/* The covariance of the power of COLUMN and the error of its CPU time, divided by the variance of that error [J/ns per ns].
+ * Other columns lack its excess in the same windows, whose energy the powers explain. */
 static double follow_time(const struct problem *p, size_t column)
 {
     size_t m = p->unknowns, own = p->unknown[column];

@@ -16,6 +16,7 @@ struct inputs {
     unsigned jobs;             /* threads; 0: one per CPU */
 };
 
+/* Appends a copy of PATH. */
 void inputs_add(struct inputs *inputs, const char *path);
 void inputs_free(struct inputs *inputs);
 

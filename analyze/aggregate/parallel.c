@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-/* A part should take longer than a thread to start; each needs a copy of what is defined, and holds some samples, which should
+/* A part should take longer than a thread to start; each needs a copy of the definitions, and holds some samples, which should
  * have few threads. */
 enum { MIN_PART = 4 << 20, MAX_PARTS = 8, MAX_LOCATIONS = 1 << 16, MAX_THREADS = 128 };
 

@@ -25,11 +25,12 @@ static const struct table_format *choose_format(const struct aggregate_command *
     return table_format_choose(o->common.format, o->common.output, &table_text);
 }
 
-/* Energies have no intervals where they would not contain the truth; otherwise these include what a window moves that contains
- * several rows, as it is divided as if its power were constant. */
+/* Energies have no intervals where these would not contain the truth. Otherwise, intervals include what moves between rows
+ * that share a window, because a window is divided as if its power were constant. */
 static void note_mixing(const struct aggregate *a, struct aggregate_command *o)
 {
-    /* simulated: of two rows in turn, the one with half of the power gets a third of its energy in a window too much */
+    /* simulated: of two rows in turn, the one with half of the power gets too much, by a third of its energy in a
+     * window */
     double stay = aggregate_stay(a), moved = 1 / (3 * stay), least = 0.01, most = 0.5;
     struct sampled_code code;
     if (!o->report.intervals || o->aggregate.rows.fit)
@@ -49,7 +50,7 @@ static void note_mixing(const struct aggregate *a, struct aggregate_command *o)
         stay, 100 * (moved < most ? moved : most));
 }
 
-/* A table without a row needs a word. */
+/* Explains a table without rows. */
 static void note_empty(const struct aggregate *a, struct aggregate_command *o)
 {
     exact samples = 0, time = 0;

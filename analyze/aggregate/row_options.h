@@ -27,7 +27,7 @@ void external_keys_option(struct pbin_keys *keys, const char *list, struct argp_
             "code that called it",                                                                 \
             group                                                                                  \
     }
-/* It also sets the bit of the option in *GIVEN. */
+/* Parses ARGUMENT of --kernel, and sets the bit of the option in *GIVEN. */
 void kernel_option(struct pbin_keys *keys, unsigned *given, const char *argument,
                    struct argp_state *state);
 

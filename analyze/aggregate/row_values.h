@@ -36,6 +36,7 @@ struct row_values {
 /* The value of METRIC in VALUES. */
 double row_value(const struct row_values *values, enum row_metric metric);
 
+/* Converts SUMS over RUNS runs to means; CALLS and INCLUSIVE become NaN. */
 void row_values_of(const struct pbin_sums *sums, size_t runs, struct row_values *values);
 
 /* The spread over the runs, where a run without the row counts as 0. NaN for a single run. */

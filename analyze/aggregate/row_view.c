@@ -149,8 +149,8 @@ static double time_interval(const struct row_view *v, const struct row_values *v
     return sampled_time(&v->code, values->time, values->entries);
 }
 
-/* The same of its energy [J]. Sampling decides how the energy in code is divided; how much is in code, and in _idle and the
- * like, is measured. */
+/* The same for its energy [J]. Sampling decides how the energy in code is divided; how much is in code, and in _idle and
+ * the like, is measured. */
 static double energy_interval(const struct row_view *v, const struct row_values *values)
 {
     bool all = values->energy == v->total_values.energy;
@@ -332,7 +332,7 @@ static void part_fact(struct row_view *v, size_t p, const char *name, const char
     add_fact(v, v->part_name[p], title, q->unit, cell_real(value));
 }
 
-/* The balance: what was measured = rows + idle + gaps + what least squares leave over + what is in no row. */
+/* The balance: what was measured = rows + idle + gaps + what least squares do not explain + what is in no row. */
 static void balance_facts(struct row_view *v)
 {
     static const struct {

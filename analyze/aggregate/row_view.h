@@ -12,7 +12,8 @@
 /* How rows are shown. */
 struct report_options {
     enum row_metric sort; /* largest first; ties are ordered by key */
-    /* Limits; the rows cut off become one row _other, except for _idle and _gap, which are never cut off. Shares are of energy if sorted by energy, else of time. */
+    /* Limits; the rows cut off become one row _other, except for _idle and _gap, which are never cut off. Shares are
+     * of energy if sorted by energy, else of time. */
     size_t top;        /* maximum number of rows; 0: all */
     double threshold;  /* rows with a share of at least this [%] */
     double cumulative; /* rows until the sum of shares reaches this [%]; 0: all */

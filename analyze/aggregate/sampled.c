@@ -4,19 +4,20 @@
 
 #include <math.h>
 
-/* Two threads run at the same time if there are more thread samples than samples, but for some that are due to migrations. */
+/* Two threads run at the same time if there are more thread samples than samples, apart from some that are due to
+ * migrations. */
 #define PARALLEL 1.05
-/* A window that the program shares with others, or with waiting, is divided as if they all had the same power: with a greater part
- * of the energy in _idle and _others, that moves more than chance does. */
+/* A window that the program shares with others, or with waiting, is divided as if they all had the same power: with a
+ * greater part of the energy in _idle and _others, that moves more than chance does. */
 #define IDLE 0.02
 /* Mean intervals between samples by which windows may be longer than they seem: an update is in an interval between two samples,
  * which is two mean intervals long, because moments are more often in long ones. */
 #define EDGES 2
-/* Where rows change more often than once per window, what a window moves is too much to be estimated. */
+/* Where rows change more often than once per window, the energy that windows move is too much to be estimated. */
 #define MAX_CHANGES 1.0
 #define QUANTILE    1.96
 #define CONFIDENCE  0.95
-/* Of u (1 - u) with u anywhere in a window, where a row ends: the mean of the square, and the variance. */
+/* The mean of the square, and the variance, of u (1 - u) with u anywhere in a window, where a row ends. */
 #define MOVED_SQUARE   (1.0 / 30)
 #define MOVED_VARIANCE (1.0 / 180)
 

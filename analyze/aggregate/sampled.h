@@ -1,4 +1,4 @@
-/* 95 % intervals of the time and energy of a row in single runs: how far what samples say is from what really ran.
+/* 95 % intervals of the time and energy of a row in single runs: how far the samples may be from what really ran.
  *
  * Samples come at random moments, and a row that was entered e times gets the time since the sample before it each time,
  * and loses that up to the sample after it. If intervals are exponential with the mean m, both have the variance m^2 each:
@@ -24,15 +24,15 @@ struct sampled_code {
     double runs;
 };
 
-/* Of all rows that filters do not exclude; those without samples, as _idle, are not in code. */
+/* Computes CODE from all rows that filters do not exclude; those without samples, such as _idle, are not in code. */
 void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregate);
 
 /* Half of the 95 % interval of the time of a row [s]; NaN: unknown. Without entries they are assumed to be as many as if
  * samples were independent. */
 double sampled_time(const struct sampled_code *code, double time, double entries);
 
-/* The same of its energy [J]; NaN also if the row runs for less than about two windows at a time, several threads or others run at the
- * same time, or the windows are not known. */
+/* The same for its energy [J]; NaN also if the row runs for less than about two windows at a time, if several
+ * threads or other programs run at the same time, or the windows are not known. */
 double sampled_energy(const struct sampled_code *code, const struct row_values *row);
 
 #endif

@@ -6,10 +6,10 @@
  *   busy = wall - max(wall - CPU time of all, wall x energy of _idle / energy of all)
  *   row: P x busy x its CPU time / CPU time of all      _idle: P x (wall - busy)
  *
- * Other programs have no CPU time in an aggregate, but in their busy intervals power was shared by CPU time: their time is to
- * that of the rows as their energies are. _gap has the part of the wall time that it has of the energy, and _idle at least that,
- * as threads at the same time use more CPU time than there is. _idle has no more than its energy: where the model leaves to
- * rows what hardly differs from no time, its static energy is theirs, too.
+ * Other programs have no CPU time in an aggregate, but in their busy intervals power was shared by CPU time: the ratio of their
+ * time to that of the rows is the ratio of the energies. _gap has the same part of the wall time as of the energy, and _idle at
+ * least the same, because simultaneous threads use more CPU time than wall time. _idle has no more than its energy: where the
+ * model leaves a negligible idle time to rows, its static energy is theirs, too.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/static_energy.h"
 

@@ -24,6 +24,7 @@ struct welch {
     double error; /* standard error of b - a; NaN if a side has fewer than 2 values */
 };
 
+/* Welch's test of the difference of the means of A and B; everything is NaN if a side has fewer than 2 values. */
 struct welch welch_test(const struct moments *a, const struct moments *b);
 
 /* Holm's correction in place: P[i] becomes the smallest level at which test i is significant among all COUNT tests. A

@@ -13,7 +13,7 @@ const char *annotate_minimum_parse(const char *text, struct annotate_minimum *mi
 /* Do SUMS reach all minima of LEVEL? */
 bool annotate_reaches(const struct annotation *annotation, enum annotate_level level,
                       const struct annotate_sums *sums);
-/* Has the options a minimum of LEVEL? */
+/* Do the options have a minimum of LEVEL? */
 bool annotate_has_minimum(const struct annotation *annotation, enum annotate_level level);
 
 /* Are lines or instructions left out of a function that is shown in full? */

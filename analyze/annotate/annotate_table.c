@@ -30,7 +30,7 @@ static void add_column(struct annotate_table *t, const char *name, const char *u
         (struct table_column){.name = name, .unit = unit, .is_text = is_text};
 }
 
-/* With its interval, if requested. */
+/* Adds a value, with its interval if requested. */
 static void add_value(struct annotate_table *t, const char *name, const char *unit)
 {
     add_column(t, name, unit, false);

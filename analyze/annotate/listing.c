@@ -21,7 +21,7 @@
 #include "base/utf8.h"
 
 /* Where lines have a limit: the least that is left for a line of source or an instruction before other columns are left
- * out, and the least that is worth showing of where an instruction comes from. */
+ * out, and the least of the origin of an instruction that is worth showing. */
 enum { MIN_WITH_SAMPLES = 32, MIN_TEXT = 16, MIN_ORIGIN = 12 };
 
 /* Escape sequences, "" without colour. */
@@ -211,7 +211,7 @@ static void put_heading(struct listing *l, const struct annotate_function *f)
     free(totals);
 }
 
-/* With its interval, if requested: "5.12 +-0.08". */
+/* Writes a value, with its interval if requested: "5.12 +-0.08". */
 static void put_value(struct listing *l, const struct annotate_sums *sums, int value)
 {
     double half = annotation_interval(l->annotation, sums, value);
@@ -295,7 +295,7 @@ static char *origin_of(const struct listing *l, const struct listed *line)
     return visible;
 }
 
-/* After a line of USED characters. */
+/* Writes the origin after a line of USED characters. */
 static void put_origin(struct listing *l, const struct listed *line, size_t used)
 {
     char *origin = origin_of(l, line);

@@ -403,7 +403,7 @@ static void add_left(struct attribution *a, const struct weigher *from,
         attribution_add(a, &left, all);
 }
 
-/* Rows and sums of samples that follow. */
+/* Adds the rows and sums of the samples that follow. */
 static void join_rows(struct attribution *a, const struct attribution *later,
                       const struct pbin_definitions *all)
 {

@@ -27,8 +27,9 @@ struct attribution_options {
     struct code_names *code;           /* borrowed; NULL: no key or filter needs it */
     const struct name_rules *names;    /* borrowed; NULL: names are unchanged */
     struct weigh_options weigh;
-    bool fit;       /* also compute the sums for least squares; only with energy_by_share */
-    unsigned given; /* a bit per enum attribution_option that the user chose, be it the default */
+    bool fit; /* also compute the sums for least squares; only with energy_by_share */
+    /* a bit per enum attribution_option that the user chose, even if it is the default */
+    unsigned given;
 };
 
 /* State while one full profile is read. */

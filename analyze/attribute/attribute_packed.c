@@ -25,7 +25,7 @@ static bool has_row(const uint32_t *row, size_t count, uint32_t wanted)
     return found != 0;
 }
 
-/* Several at a time, because a loop costs as much as a look into a table. */
+/* Several at a time, because a loop costs as much as a table look-up. */
 static void look_up(const uint32_t *restrict row_of, const uint64_t *restrict location,
                     size_t count, uint32_t *restrict row)
 {

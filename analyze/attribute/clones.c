@@ -9,7 +9,7 @@
 static const char *const suffixes[] = {"constprop", "part",   "isra",    "cold",   "llvm",
                                        "lto_priv",  "__uniq", "_omp_fn", "default"};
 
-/* Those of target_clones, up to the name of the processor: ".arch_x86_64_v3", ".avx2", ".sse4_2". */
+/* The suffixes of target_clones, up to the name of the processor: ".arch_x86_64_v3", ".avx2", ".sse4_2". */
 static const char *const targets[] = {"arch_", "avx", "sse"};
 
 static size_t digits_at_end(const char *name, size_t length)

@@ -130,7 +130,7 @@ void fit_extend_cpu(struct fit *fit, uint16_t column, const int64_t *cpu)
     add_cpu(&fit->open, column, cpu);
 }
 
-/* TO goes on with FROM, whose columns are those in COLUMN. */
+/* Continues TO with FROM, whose columns are those in COLUMN. */
 static void extend(struct fit_window *to, const struct fit_window *from, const uint16_t *column)
 {
     if (!from->any)

@@ -47,7 +47,7 @@ struct fit_window {
     int64_t ns;       /* [1/FIT_TICK ns] */
     exact energy;     /* [2^-80 J] */
     double variance;  /* of the time, as the moments of leaps are not known [ns^2] */
-    double edges;     /* the same of where it begins and ends, if its power is known [ns^2] */
+    double edges;     /* the same for where it begins and ends, if its power is known [ns^2] */
     bool any;         /* it is not empty */
     bool bad;         /* not complete, or not usable */
     uint64_t end;     /* number of its last sample */
@@ -94,10 +94,10 @@ static inline void fit_inner_put(struct fit_inner *inner, uint16_t column, doubl
 
 struct fit {
     size_t columns;            /* at least FIT_ROW */
-    uint32_t row[FIT_COLUMNS]; /* of columns from FIT_ROW on */
+    uint32_t row[FIT_COLUMNS]; /* of columns, beginning with FIT_ROW */
     exact cpu[FIT_COLUMNS];    /* in all windows, complete or not [2^-32 ns] */
     /* squares of intervals that end in another row than they begin in [ns^2]; of FIT_TIME: the number of complete windows;
-     * of FIT_WAITS: the same of waiting, in recordings without CPU times */
+     * of FIT_WAITS: the same for waiting, in recordings without CPU times */
     exact switched[FIT_COLUMNS];
     exact *sums;                   /* see fit_sum */
     uint64_t squares[FIT_COLUMNS]; /* SWITCHED of one stretch, of short intervals */
@@ -124,7 +124,7 @@ struct fit {
     bool divided; /* a window has ended, and FIRST is what precedes it */
     struct fit_window first, open;
     enum fit_mode first_mode, mode; /* of the first and of the last stretch */
-    double first_rate, rate; /* power at the begin of the first, and at the end of the last */
+    double first_rate, rate; /* power at the beginning of the first, and at the end of the last */
     uint32_t head[STRETCH_WINDOWS]; /* by window of a stretch: list of its entries */
     uint64_t has[STRETCH_WINDOWS]
                 [FIT_COLUMNS / FIT_WORD]; /* the same: a bit for each column in it */
@@ -147,6 +147,7 @@ struct fit {
 struct fit *fit_new(void);
 void fit_delete(struct fit *fit); /* NULL is allowed */
 
+/* Adds the next stretch of a profile; VIEW is borrowed during the call. */
 void fit_add_stretch(struct fit *fit, const struct fit_view *view);
 
 /* Adds LATER, the next part of the same profile, to FIT; row I of LATER is row ROW[I] of FIT. */

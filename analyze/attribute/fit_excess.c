@@ -1,4 +1,4 @@
-/* How much the products of estimated CPU times are too large.
+/* By how much the products of estimated CPU times are too large.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_excess.h"
 
@@ -102,7 +102,7 @@ static bool is_empty(const struct fit_excess *e)
     return e->changes <= 0 || e->count <= 0 || e->ns <= 0;
 }
 
-/* Of the gamma distribution with the mean square of the intervals. */
+/* The shape of the gamma distribution with the mean square of the intervals. */
 static double shape_of(const struct fit_excess *e)
 {
     double count = (double)e->count, ns = (double)e->ns;

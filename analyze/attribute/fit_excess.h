@@ -1,11 +1,12 @@
-/* Internal to fit*.c: how much the products of estimated CPU times are too large, from how much larger they are when estimated from
- * every other sample.
+/* Internal to fit*.c: by how much the products of estimated CPU times are too large. This follows from how much
+ * larger they are when estimated from every other sample.
  *
- * That depends on the intervals between samples. Where rows stay for long, a change of row is anywhere in an interval d, and
- * the error of its CPU time has the variance d^2 / 12. Every other sample has half as many intervals D, which contain a change as often.
- * The excess of products then is in proportion to E(D^3) / 2 E(d^3), which is 2 for exponential intervals and 4 for equal ones;
- * where rows are as short as intervals, it is less. It is computed here for rows whose stays are exponential, from the
- * mean square of the intervals and how often rows change in d and in D.
+ * It depends on the intervals between samples. Where rows stay for long, a change of row is anywhere in an interval
+ * d, and the error of its CPU time has the variance d^2 / 12. Every other sample has half as many intervals D, which
+ * contain a change as often. The excess of products then is in proportion to E(D^3) / 2 E(d^3), which is 2 for
+ * exponential intervals and 4 for equal ones; where rows are as short as intervals, it is less. It is computed here
+ * for rows whose stays are exponential, from the mean square of the intervals and how often rows change in d and in
+ * D.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_FIT_EXCESS_H
 #define ANALYZE_ATTRIBUTE_FIT_EXCESS_H
@@ -28,6 +29,7 @@ void fit_excess_add(struct fit_excess *excess, const double *ns, const uint16_t 
                     size_t count);
 
 void fit_excess_merge(struct fit_excess *to, const struct fit_excess *from);
+/* TO += FROM. */
 
 /* The excess of products by the difference between those from every other sample and those from all of them; 1 for exponential
  * intervals and long stays, and if nothing was added. */

@@ -157,7 +157,7 @@ static void spread(struct fit_windows *w, size_t i, size_t reach, uint16_t a, ui
     }
 }
 
-/* The same for so many that windows do not show which: it only counts in the sum. */
+/* The same over more intervals than windows can distinguish: it only counts in the sum. */
 static void give_up(struct fit_windows *w, size_t i, size_t reach, uint16_t column, double cpu_ns)
 {
     add_same(w->fit, fit_window_of(w, 1, i), column, cpu_ns);
@@ -174,8 +174,8 @@ static size_t reach_of(const struct fit_windows *w, size_t i, size_t reach)
     return own;
 }
 
-/* A thread sample that does not follow another at once has its CPU time for itself, which is the more of chance. Two
- * successive ones of a thread in one window are a sample of odd and one of even number: each has the CPU time of both. */
+/* A thread sample that does not directly follow another has its CPU time to itself, which is more subject to chance. Of
+ * two successive ones of a thread in one window, one has an odd and one an even number: each has the CPU time of both. */
 static void pair_up(struct fit_windows *w, size_t i, size_t k)
 {
     const struct fit_view *v = w->view;
@@ -371,7 +371,7 @@ INLINE bool is_steady(const struct walk *walk, const struct fit_windows *w, size
            *before == *of && before[n] == *of && of[n] == *of;
 }
 
-/* Adds steady intervals from number I on. Returns the number of the last. */
+/* Adds steady intervals, beginning with number I. Returns the number of the last. */
 INLINE size_t add_run(struct walk *walk, const struct fit_windows *w, size_t i,
                       const double *cpu_ns)
 {
@@ -437,7 +437,7 @@ INLINE void add_thread(struct fit_windows *w, const double *slope, size_t j, siz
     change_window(&walk, w->fit, s->count, 0);
 }
 
-/* At the begin of each interval, the line from the sample before that to the sample after. */
+/* At the beginning of each interval, the line from the sample before it to the sample after it. */
 VECTORS
 static void find_slopes(const double *restrict ns, size_t count, double *restrict slope)
 {

@@ -138,7 +138,7 @@ bool fit_is_regular(const struct fit_windows *w)
 
 /* ---- what samples get ---- */
 
-/* At the begin of each interval, the line from the sample before that to the sample after. */
+/* At the beginning of each interval, the line from the sample before it to the sample after it. */
 VECTORS
 static void find_slopes(const double *restrict ns, size_t count, double *restrict slope)
 {
@@ -301,7 +301,7 @@ struct around {
     lanes sum[4];
 };
 
-/* The same of CPU time, of which the lines give these parts to the sample at its end, and to the one after that. */
+/* The same for CPU time: the lines give these parts of it to the sample at its end, and to the one after that. */
 INLINE struct around divide(double cpu_ns, double whole, double early, double late)
 {
     double all = fit_to_tick(cpu_ns), own = fit_to_tick(cpu_ns * whole);
@@ -309,13 +309,13 @@ INLINE struct around divide(double cpu_ns, double whole, double early, double la
     return (struct around){{{0, all - half}, {all - own, all - next}, {own, half}, {0, next}}};
 }
 
-/* The same of thread sample K, of a whole interval. */
+/* The same for thread sample K, of a whole interval. */
 INLINE struct around divide_whole(const struct regular *r, size_t k)
 {
     return divide(r->w->view->cpu_ns[k], 0.5, r->to->early[k], r->to->late[k]);
 }
 
-/* The same of interval I of thread J from BEGIN to END. */
+/* The same for interval I of thread J from BEGIN to END. */
 INLINE struct around divide_cut(const struct regular *r, size_t n, size_t j, size_t i, double begin,
                                 double end)
 {
@@ -351,8 +351,8 @@ INLINE void put_around(struct regular *r, const uint16_t *of, size_t n, size_t i
         put(r, of[n * (i + l - 2)], i + l, &add->sum[l]);
 }
 
-/* The begin of a segment whose whole intervals are from FIRST to END: samples before it get what these add to them, and its own
- * do not get what earlier ones add. */
+/* The beginning of a segment whose whole intervals are from FIRST to END: samples before it get what these add to them, and its
+ * own do not get what earlier ones add. */
 INLINE void begin_segment(struct regular *r, const struct segment *s, size_t n, size_t j,
                           size_t first, size_t end)
 {
@@ -466,7 +466,7 @@ static void take_entries(struct regular *r, size_t window)
     }
 }
 
-/* Moves the tallies of the columns in BITS, which begin with FIRST, to INNER. In vectors of what two estimates are. */
+/* Moves the tallies of the columns in BITS, which begin with FIRST, to INNER. In vectors of two estimates. */
 INLINE void take_tallies_of(struct regular *r, uint64_t bits, size_t first, struct fit_inner *inner)
 {
     const lane_bits no_sign = INT64_MAX - (lane_bits){0};
@@ -513,7 +513,7 @@ INLINE void take_tallies(struct regular *r, struct fit_inner *inner)
     }
 }
 
-/* The first and the last window may go on in other stretches: they remain in entries. */
+/* The first and the last window may continue in other stretches: they remain in entries. */
 static void put_entries(struct regular *r, size_t window, const struct fit_inner *inner)
 {
     for (size_t i = 0; i < inner->count; i++) {

@@ -1,8 +1,8 @@
 /* Internal to fit*.c: recordings without CPU times.
  *
  * Such a recording, of a board's tracer for example, only shows which threads (cores) were seen running, and where. A
- * thread that a sample lacks waits. Between a sample with the thread and one without, waiting is like another row: time passes from
- * one to the other in a straight line.
+ * thread that a sample lacks waits. Between a sample with the thread and one without, waiting is like another row:
+ * time passes from one to the other in a straight line.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_FIT_SEEN_H
 #define ANALYZE_ATTRIBUTE_FIT_SEEN_H
@@ -20,8 +20,8 @@ struct fit_seen {
 
 void fit_seen_free(struct fit_seen *seen);
 
-/* Adds to VIEW thread samples of waiting threads, so that all samples have the same threads in the same order. Returns false if it
- * has too many threads, or if threads share processors. */
+/* Adds to VIEW thread samples of waiting threads, so that all samples have the same threads in the same order.
+ * Returns false if it has too many threads, or if threads share processors. */
 bool fit_seen_fill(struct fit_seen *seen, struct fit_view *view);
 
 #endif

@@ -22,7 +22,7 @@ enum { WORD_TIME = 18, WORD_ENERGY = 46 };
 #define MAX_PART     0x1p-11
 #define MAX_NS       0x1p32 /* of which 2^12 fit in a word */
 #define MAX_J        0x1p4
-#define MOST_BATCHED 0.5 /* the same of the windows of a batch, without the last */
+#define MOST_BATCHED 0.5 /* the same for the windows of a batch, without the last */
 
 static inline void add_product(struct fit *fit, exact *sum, double value, int shift)
 {
@@ -94,8 +94,8 @@ static void add_exactly(struct fit *fit, size_t group, const struct fit_inner *w
     }
 }
 
-/* A window that is shifted by little contains as much time of each row on average, but less of what the sensor measured: by the
- * time that it should not contain, at the mean of its rows, their products are too large by half of the square of that. */
+/* A window that is shifted slightly contains as much time of each row on average, but less of what the sensor measured. The
+ * products are too large by half of the square of the time that it should not contain, at the mean of its rows. */
 static void subtract_edges(struct fit *fit, size_t group, const struct fit_inner *w)
 {
     double all = 0, scale = w->edges / 2 / w->ns;
@@ -130,7 +130,7 @@ enum { CORRECTED, TAKEN, WORDS };
  * the estimates of their CPU times: all three, or one if they do not differ. */
 enum { HEAD_NS, HEAD_ENERGY, HEAD_COUNT, HEAD };
 
-/* Doubles of a batch; the sums of up to so many columns are in the caches anyway, where a batch should be, too. */
+/* Doubles of a batch; the sums of up to SMALL_ROOM columns are in the caches anyway, where a batch should be, too. */
 enum { BATCH = 24576, SMALL_BATCH = 768, SMALL_ROOM = 64 };
 
 enum { LANES = 4 };
@@ -219,7 +219,7 @@ static inline size_t estimates(bool varies)
     return varies ? FIT_ESTIMATES : 1;
 }
 
-/* The sums of what does not depend on columns, of a batch. Each value is two words, in units of 2^-FINE and coarser ones, which
+/* The sums of a batch that do not depend on columns. Each value is two words, in units of 2^-FINE and coarser ones, which
  * together are as exact as add_window. */
 struct heads {
     uint64_t count;
@@ -321,7 +321,7 @@ static void use_words(struct fit *fit, size_t group, double part)
     fit->used[group] += part;
 }
 
-/* They will be needed in an order without pattern. */
+/* Fetches words that will be needed in an order without pattern. */
 static void prefetch(const int64_t *word, size_t count)
 {
     for (size_t i = 0; i < count; i += 8)
@@ -344,7 +344,7 @@ static void add_batch(struct fit *fit, size_t group)
     fit->batch_part[group] = 0;
 }
 
-/* Behind the windows of the batch of its group, which it becomes part of when it is taken. */
+/* The window is after those in the batch of its group, and becomes part of the batch when it is taken. */
 void fit_begin_inner(struct fit *fit, struct fit_inner *w, size_t count)
 {
     size_t group = w->group = group_of(w->end), columns = (count + 3) / 4;

@@ -194,15 +194,15 @@ static bool is_seen_at_random(const struct fit_looks *l)
            (l->waited > 0 || l->spread > MIN_SPREAD * l->ns);
 }
 
-/* Does it wait and run in turn for too short to be well seen? */
+/* Does it wait and run in turn, too briefly to be seen well? */
 static bool is_restless(const struct fit_looks *l)
 {
     size_t stays = l->ran < l->waited ? l->ran : l->waited; /* samples in the shorter ones */
     return is_seen_at_random(l) && 2 * stays < SHORT_STAY * l->changes;
 }
 
-/* CPU time per time in which a thread seemed to run. Where a mean goes on in another stretch, its CPU time in this one is
- * known only on average, which is enough where no window ends. */
+/* CPU time per time in which a thread seemed to run. Where a mean continues in another stretch, its CPU time in this one
+ * is known only on average, which is enough where no window ends. */
 static double scale_of(const struct fit_times *t, const struct fit_looks *looks)
 {
     if (looks->mean == NO_MEAN)

@@ -34,8 +34,8 @@ void fit_times_free(struct fit_times *times);
 bool fit_times_differ(const struct fit_view *view);
 
 /* Replaces the CPU times of such threads in VIEW by their intervals, and sets WAITS of VIEW to where they waited. If a thread
- * waits and runs in turn for too short to be well seen, returns true with ENDS[i] set for each sample up to which its CPU
- * time is exact: windows should end there. */
+ * waits and runs in turn, too briefly to be seen well, returns true with ENDS[i] set for each sample up to which its CPU time
+ * is exact: windows should end there. */
 bool fit_times_place(struct fit_times *times, struct fit_view *view, bool *ends);
 
 #endif

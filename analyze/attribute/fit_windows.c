@@ -152,7 +152,7 @@ static bool find_parts(const struct fit_windows *w, bool *with_next)
     return any;
 }
 
-/* Windows go on until one contains a sample at which CPU time is exact. */
+/* Windows continue until one contains a sample at which CPU time is exact. */
 static void find_exact(const struct fit_windows *w, bool *with_next)
 {
     const struct stretch *s = w->view->stretch;
@@ -288,7 +288,7 @@ static void mark_edges(const uint16_t *restrict first, const uint16_t *restrict 
         edge[i] = first[i] != second[i] || first[i] != second[i - 1];
 }
 
-/* The next marked interval from number I on. There is a mark after the last. */
+/* The next marked interval at or after number I. There is a mark after the last. */
 static inline size_t next_edge(const uint8_t *edge, size_t i)
 {
     uint64_t marks = get_u64(edge + i, false);
@@ -373,7 +373,7 @@ struct fit_inner fit_inner_of(const struct fit_windows *w, size_t n)
                               .end = w->view->number + w->last[n]};
 }
 
-/* The first or the last window of a stretch, which may go on in others. */
+/* The first or the last window of a stretch, which may continue in others. */
 static void extend_open(struct fit_windows *w, size_t n)
 {
     struct fit *fit = w->fit;
@@ -489,7 +489,7 @@ struct pair_counts {
     uint64_t running, equal;
 };
 
-/* The same of COUNT thread samples, of N threads. */
+/* Counts these among COUNT thread samples, of N threads. */
 VECTORS
 static struct pair_counts count_pairs(const double *cpu_ns, size_t n, size_t count)
 {
@@ -536,7 +536,7 @@ static void look_for_averages(const struct fit_windows *w)
     }
 }
 
-/* Before thread sample K of a thread, the last one in which it ran, or STRETCH_NONE. */
+/* The last thread sample before K in which the thread ran, or STRETCH_NONE. */
 static uint32_t ran_before(const struct fit_view *v, size_t k)
 {
     uint32_t p = v->uses[k].previous;

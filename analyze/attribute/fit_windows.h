@@ -33,7 +33,7 @@ struct fit_windows {
     bool seen;                      /* see fit_seen_fill */
     bool own;                       /* samples have intervals of their own: see fit_own.h */
     bool divided;                   /* samples without threads divide CPU times: see is_divided */
-    bool exact; /* where CPU times were averages, windows were joined until they are not */
+    bool exact; /* where CPU times were averages, windows were joined until they were exact */
     uint16_t whole[STRETCH];      /* IN if windows are intervals, or all of the stretch */
     uint16_t joined[2][STRETCH];  /* IN if windows were joined or moved */
     double all[STRETCH_WINDOWS];  /* ENERGY in these cases */

@@ -58,7 +58,7 @@ static void count_classes(struct gaps *gaps, const uint64_t *interval_ns, size_t
 
 enum { FEW = 8, LANES = 4 };
 
-/* The same of at most FEW classes, from number FIRST on, without a look into a table for each. */
+/* The same for at most FEW classes, beginning with number FIRST, without a table look-up for each. */
 VECTORS
 static void count_few(struct gaps *gaps, const uint64_t *interval_ns, size_t count, unsigned first)
 {

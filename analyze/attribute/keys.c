@@ -196,7 +196,7 @@ static bool is_external(const struct key_map *map, const struct pbin_definitions
     return strcmp(strings_get(all->strings, all->locations[location].binary), map->target) != 0;
 }
 
-/* The same of a row, which the rules for names may rewrite. */
+/* The same for a row, which the rules for names may rewrite. */
 static uint64_t row_value(struct key_map *map, int key, const struct pbin_definitions *all,
                           uint64_t thread, uint64_t location)
 {

@@ -14,9 +14,9 @@
 #define LABEL_TOTAL    "_total"
 #define LABEL_ANY      "_any"      /* under a key that only rows of the target binary have */
 #define LABEL_OTHERS   "_others"   /* energy that other programs used meanwhile */
-#define LABEL_RESIDUAL "_residual" /* energy that least squares leave over */
+#define LABEL_RESIDUAL "_residual" /* energy that least squares do not explain */
 
-/* The labels of energy that no code used, from number 0 on; NULL after the last. */
+/* The labels of energy that no code used, numbered from 0; NULL after the last. */
 static inline const char *energy_label(size_t number)
 {
     static const char *const labels[] = {LABEL_IDLE, LABEL_GAP, LABEL_OTHERS, LABEL_RESIDUAL, NULL};

@@ -10,7 +10,7 @@
 #include "base/exact.h"
 #include "formats/pbin/pbin.h"
 
-/* Samples from number NEXT on. */
+/* Samples, beginning with number NEXT. */
 struct late_samples {
     const struct pbin_samples *in;
     size_t next;

@@ -33,7 +33,8 @@ void name_rules_free(struct name_rules *rules);
 /* Do rows get linkage names for the key called KEY? RULES may be NULL: no. */
 bool name_rules_linkage(const struct name_rules *rules, const char *key);
 
-/* Child parser for --no-demangle, --short-names, --join-clones, --strip-prefix and --map-prefix, whose input is a zeroed struct name_rules. */
+/* Child parser for --no-demangle, --short-names, --join-clones, --strip-prefix and --map-prefix, whose input is a
+ * zeroed struct name_rules. */
 extern const struct argp name_rules_argp;
 
 #endif

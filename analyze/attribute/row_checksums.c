@@ -1,4 +1,4 @@
-/* Checksums of the source files that rows are of.
+/* Checksums of the source files of rows.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>

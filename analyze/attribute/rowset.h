@@ -32,6 +32,7 @@ struct rowset {
     bool overflow;               /* a sum was too large: the contents are invalid */
 };
 
+/* Makes SET empty, for rows with KEYS, which are not borrowed; rowset_free releases it. */
 void rowset_init(struct rowset *set, const struct pbin_keys *keys);
 void rowset_free(struct rowset *set);
 

@@ -13,7 +13,7 @@
 
 enum { STEP = 8 }; /* intervals looked at at once */
 
-/* The first interval from number I on that is not steady. */
+/* The first interval at or after number I that is not steady. */
 static inline size_t end_of_steady(const uint8_t *steady, size_t i)
 {
     for (;; i += STRETCH_ROOM) { /* the end is in either word by chance: no branch between them */
@@ -211,7 +211,7 @@ struct balance {
     double most;            /* highest power [J/ns] */
 };
 
-/* The same of every eighth window. */
+/* The same for every eighth window. */
 struct balance_lanes {
     lanes spare_ns, spare, over_ns, over, most;
 };
@@ -232,11 +232,11 @@ add_balances(const struct balance_lanes *low, const struct balance_lanes *high)
 /* Arrays by interval or window. */
 struct spans {
     const double *ns, *cpu_ns, *energy;
-    const double *rate; /* of intervals [W]; NULL: windows, whose energy tells */
+    const double *rate; /* of intervals [W]; NULL: windows, whose energy is known instead */
     double *power, *price;
 };
 
-/* Sets the powers P of windows or intervals from number I on [J/ns]. A window without time has no energy. */
+/* Sets the powers P of windows or intervals, beginning with number I [J/ns]. A window without time has no energy. */
 static inline __attribute__((always_inline)) void find_powers(const struct spans *s, size_t i,
                                                               lanes *p)
 {
@@ -262,8 +262,8 @@ static inline __attribute__((always_inline)) void measure_lanes(struct balance_l
     b->most = EITHER(p > b->most, p, b->most);
 }
 
-/* The same with prices, if what CPU time in excess of the time costs is not balanced: it makes the CPU time of its own
- * window cheaper. */
+/* The same with prices. If the cost of CPU time in excess of the time is not balanced, it makes the CPU time of its
+ * own window cheaper. */
 static inline __attribute__((always_inline)) void price_lanes(struct balance_lanes *b,
                                                               const struct spans *s, size_t i)
 {
@@ -398,8 +398,8 @@ static void share_block(struct stretch *s, const struct block *b, const double *
     s->any_idle |= spare > 0;
 }
 
-/* share_with_others if CPU times are sightings, of which single windows have too many or too few: so many windows are taken
- * together that they show the CPUs in use. */
+/* As share_with_others, if CPU times are sightings, of which single windows have too many or too few: as many windows are
+ * taken together as are needed to show the CPUs in use. */
 static void share_blocks(struct stretch *s, const double *ns, const double *cpu_ns,
                          const double *energy, size_t count, double *idle_power, double *other)
 {
@@ -442,7 +442,7 @@ static void share_with_others(struct stretch *s, const double *ns, const double 
 }
 
 /* Finds the prices of intervals and, if IDLE_POWER is not NULL, their idle energy. In large steps, because windows have
- * different lengths, which branches would not predict; what is too much is overwritten. */
+ * different lengths, which branches would not predict; the excess is overwritten. */
 static inline __attribute__((always_inline)) void spread_steps(struct stretch *s,
                                                                const double *idle_power)
 {
@@ -914,7 +914,7 @@ static void find_classes(const double *restrict price, size_t count, double scal
     class[count - 1] = class_of(price[count - 1], price[count - 1], scale);
 }
 
-/* The same of intervals whose halves have different prices. */
+/* The same for intervals whose halves have different prices. */
 static void correct_classes(const struct stretch *s, double scale, int32_t *class)
 {
     for (size_t o = 0; o < s->odds; o++) {
@@ -1062,8 +1062,9 @@ static double *level_pairs(double most, size_t n, size_t count, const double *cp
     return of;
 }
 
-/* Moves energy above the highest power to thread samples with room below that power, of the same class if possible or of one
- * with little less, and the rest of the stretch to any of them; what does not fit is idle energy. N: threads of each sample, 0 if that varies. */
+/* Moves energy above the highest power to thread samples with room below that power, of the same class if possible or
+ * of one with little less, and the rest of the stretch to any of them; what does not fit is idle energy. N: threads
+ * of each sample, 0 if that varies. */
 static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t count,
                   const double *cpu_ns, const struct stretch_use *uses,
                   const struct stretch_room *room, double *of)

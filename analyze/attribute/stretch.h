@@ -5,21 +5,21 @@
  * that the result does not depend on how the profile is read. Within a stretch
  *
  *   PC of sample  i-1             i             i+1
- *   time        ---|------:-------|------:-------|---    half of the CPU time of an interval goes to the PC at its begin,
+ *   time        ---|------:-------|------:-------|---    half of the CPU time of an interval goes to the PC at its beginning,
  *                   before  after                         half to the PC at its end
  *
  *   window          from one update of the sensor to the next: E_w, d_w, and the CPU time c_w in it
  *   its threads get E_w * min(1, c_w / d_w), by CPU time; the rest is idle energy
  *   other programs, if they are known to have used the CPU time o_w, share in it: threads get E_w * c_w / max(d_w, c_w + o_w),
  *                   other programs E_w * o_w / max(d_w, c_w + o_w). They want the same number of CPUs in all windows, and get
- *                   it as far as the threads leave so many of the machine's
+ *                   them as far as the threads leave that many of the machine's
  *
  * Windows are found from the powers of intervals:
  *   P P P P' P' P'       a sensor that is read more often than it is updated: one window each
  *   P P Q P' P'          Q is the mean over an update: of P before it, of P' after it
  *   0 0 P 0 0 0 P' 0     a counter that leaps: what it counted belongs to the time since the leap before
- * An update that is known cuts the time of its interval too, and the PCs at its begin and end are before and after it.
- * The time of a leap in its interval is unknown; it is assumed to be the middle.
+ * An update that is known cuts the time of its interval too, and the PCs at its beginning and end are before and after it. The
+ * time of a leap in its interval is unknown; it is assumed to be the middle.
  *
  * Because of sampling, threads can appear to use more CPU time in one window than it contains, and less in the next.
  * Therefore CPU time that windows lack is balanced with the excess of other windows of the stretch, and only the
@@ -131,7 +131,7 @@ static inline size_t stretch_block_end(const double *ns, size_t first, size_t co
     return first;
 }
 
-/* Before the first use; all of it must be 0. */
+/* Prepares STRETCH, which must be all 0, for its first use. */
 void stretch_init(struct stretch *stretch);
 
 /* Samples of a profile. */

@@ -78,7 +78,8 @@ static inline __attribute__((always_inline)) bool keep(const struct view *v, str
     return fits;
 }
 
-/* Of the four intervals from number I on, those of the stretch. A macro, because not all processors return such vectors. */
+/* Of four intervals, beginning with number I, those of the stretch. A macro, because not all processors return such
+ * vectors. */
 #define VALID(s, i) ((lane_bits){0, 1, 2, 3} < (int64_t)((s)->count - (i)))
 
 VECTORS
@@ -111,7 +112,7 @@ void stretch_look(struct stretch *s)
     look(s);
 }
 
-/* Sets the four intervals from number I on, and looks at them. */
+/* Sets four intervals, beginning with number I, and looks at them. */
 static inline __attribute__((always_inline)) void put(struct stretch *s, struct view *v, size_t i,
                                                       struct step *f)
 {

@@ -53,7 +53,7 @@ double share_work_first_most(const struct share_work *work)
     return s->ns[0] > 0 || s->count == 1 ? s->ns[0] : s->ns[1];
 }
 
-/* In lanes, of which each waits for itself only; sums in this order are the same on every machine. */
+/* In lanes, each of which waits only for itself; sums in this order are the same on every machine. */
 VECTORS
 static double sum_of(const double *values, size_t count)
 {
@@ -109,7 +109,7 @@ static void find_use_times(const struct stretch *s, double time_ns, struct use_t
     }
 }
 
-/* What other programs get if they want WANTED CPUs at all times [ns], and the time in which they get so many [ns]. */
+/* What other programs get if they want WANTED CPUs at all times [ns], and the time in which they get that many [ns]. */
 struct others_part {
     double given, open;
 };

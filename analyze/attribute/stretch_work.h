@@ -14,7 +14,7 @@ struct packed_stretch {
     uint32_t row;                 /* of LAST */
     uint64_t rest_high, rest_low; /* neither idle energy nor in a row yet */
     uint64_t idle, idle_high, idle_low;       /* idle energy; IDLE: it is not 0 */
-    uint64_t others, others_high, others_low; /* the same of other programs */
+    uint64_t others, others_high, others_low; /* the same for other programs */
     uint64_t all_high, all_low;               /* measured energy */
 };
 

@@ -187,7 +187,7 @@ static struct late_samples late_samples(const struct weigher *w)
                                  .before = w->before};
 }
 
-/* Of the samples that are left, beginning with the first. */
+/* The number of samples in the next window, which begins with the first that is left. */
 size_t weigher_window(const struct weigher *w)
 {
     size_t left = w->in.count - w->next;
@@ -327,7 +327,7 @@ static void weigh_times(const struct weigher *w, struct weighed *v)
 
 /* ---- energies ---- */
 
-/* Of COUNT samples. Returns whether all energies and powers can be summed. */
+/* Energies of COUNT samples. Returns whether all energies and powers can be summed. */
 VECTORS
 static bool multiply(const double *value, double scale, const double *seconds, size_t count,
                      double *rate, double *energy)
@@ -476,8 +476,8 @@ const struct energy_model *energy_model_get(size_t number)
 
 /* ---- windows ---- */
 
-/* Allocates the columns: one array for those of samples, one for those of thread samples, which exists without any, too:
- * parts of columns are found by adding to them. */
+/* Allocates the columns: one array for those of samples, and one for those of thread samples, which exists even without
+ * any, because parts of columns are found by adding to them. */
 static void make_room(struct weigher *w, size_t samples, size_t threads)
 {
     struct weighed *v = &w->window;

@@ -60,9 +60,9 @@ struct energy_model {
     void (*spread)(const struct weigher *weigher, struct weighed *window);
 };
 
-/* By the CPU time around each sample, in the windows in which power was measured; the energy of unused CPU time is
- * idle energy. See stretch.h. The rounding error goes to the last thread with energy, so that the parts add up to the
- * energy of the run. */
+/* Divides energy by the CPU time around each sample, in the windows in which power was measured; the energy of unused
+ * CPU time is idle energy. See stretch.h. The rounding error goes to the last thread with energy, so that the parts
+ * add up to the energy of the run. */
 extern const struct energy_model energy_by_share;
 /* The energy of each sample is divided among its threads by CPU time, even if that is short. Energy while no thread
  * used CPU time is idle energy. */
@@ -72,7 +72,7 @@ extern const struct energy_model energy_by_thread;
 /* Model number NUMBER; NULL after the last. */
 const struct energy_model *energy_model_get(size_t number);
 
-/* What the sampler's own time, divided evenly among the samples, is subtracted from. */
+/* From what the sampler's own time, divided evenly among the samples, is subtracted. */
 enum latency_use {
     LATENCY_KEPT,
     LATENCY_OF_INTERVALS, /* intervals, as far as the program did not run meanwhile */
@@ -91,7 +91,7 @@ struct weigh_options {
     bool times_only; /* do not compute energies */
     bool
         ignore_others; /* energy_by_share: energy of other programs becomes idle or goes to threads */
-    /* energy_by_share: all energy is idle energy. For who needs only times, and the windows of the sensor. */
+    /* energy_by_share: all energy is idle energy. For callers that need only times and the windows of the sensor. */
     bool undivided;
 };
 

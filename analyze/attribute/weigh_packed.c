@@ -91,7 +91,7 @@ bool weigher_packs(const struct weigher *w)
     return w->meta->cpu_time && known && !corrected;
 }
 
-/* Fills in what the samples from the next on have in common, but for how many they are. */
+/* Fills in what the samples have in common, beginning with the next one, but not how many there are. */
 static void begin_chunk(const struct weigher *w, struct packed_chunk *c)
 {
     const struct pbin_samples *s = &w->in;
@@ -205,7 +205,7 @@ static inline __attribute__((always_inline)) void convert_samples(const uint64_t
     }
 }
 
-/* In parts, before each of which what the next one writes is fetched, as far as it is not too much. */
+/* In parts; before each, the memory that the next one writes is fetched, unless that is too much. */
 VECTORS
 static void convert_cpu(const uint64_t *cpu_ns, size_t n, size_t count, double *to, double *sum)
 {
@@ -532,8 +532,8 @@ static inline __attribute__((always_inline)) packed_sums *sums_of(const struct a
     return &a->sums[a->lanes * a->row[k] + (lane & (a->lanes - 1))];
 }
 
-/* Adds four thread samples from number K on, the first to LANE. Four vectors of the same word of each become four of all
- * words of one. TOTAL: of all words but the first. */
+/* Adds four thread samples, beginning with number K, the first to LANE. Four vectors of the same word of each become
+ * four of all words of one. TOTAL: of all words but the first. */
 static inline __attribute__((always_inline)) void add_four(const struct addition *a, size_t k,
                                                            size_t lane, four_words *total)
 {

@@ -39,8 +39,8 @@ struct packed_totals {
     uint64_t idle, idle_high, idle_low; /* energy while no thread used CPU time; IDLE: is not 0 */
 };
 
-/* Computes what CHUNK, which is not settled, adds to the rows of its thread samples: for thread sample k, PART[k] gets SEEN[k], its CPU time
- * and its share of the energy of its sample. */
+/* Computes what CHUNK, which is not settled, adds to the rows of its thread samples: for thread sample k, PART[k]
+ * gets SEEN[k], its CPU time and its share of the energy of its sample. */
 struct packed_totals packed_weigh(const struct packed_chunk *chunk, const uint64_t *seen,
                                   packed_sums *part);
 

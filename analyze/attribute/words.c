@@ -65,7 +65,7 @@ char *attribution_words(const struct attribution_options *options)
     return words;
 }
 
-/* The length of the next word of *REST, which is moved to its begin; 0: there is none. */
+/* The length of the next word of *REST, which is moved to its beginning; 0: there is none. */
 static size_t next_word(const char **rest)
 {
     *rest += strspn(*rest, " ");

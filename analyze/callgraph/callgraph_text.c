@@ -21,7 +21,7 @@ enum {
         10, /* before names, at least MIN_GAP after numbers that are wider than their column */
     PRIMARY_GAP = ARC_GAP - 4,
     MIN_GAP = 2,
-    MIN_NAME = 10,    /* what they have of a line that is too short */
+    MIN_NAME = 10,    /* room for them in a line that is too short */
     SHORT_LINE = 100, /* has narrower columns, and no binaries */
     ENERGY_LINE = 120 /* has room for energy */
 };

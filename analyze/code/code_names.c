@@ -1,6 +1,6 @@
 /* The instruction and the basic block at a program counter, as names.
  *
- *   main+0x10  cmpl        the functions that have samples are decoded once, from their begin;
+ *   main+0x10  cmpl        the functions that have samples are decoded once, from their beginning;
  *   main+0x13  jle  .      a mark on each address where a block begins
  *   main+0x15  ...  <- a block begins after a branch, and where a branch leads
  *
@@ -23,7 +23,7 @@ enum {
 };
 
 struct instruction {
-    uint32_t at;   /* [bytes] from the begin of the function */
+    uint32_t at;   /* [bytes] from the beginning of the function */
     uint32_t text; /* the mnemonic, number in the texts */
 };
 
@@ -127,7 +127,7 @@ struct place {
     uint64_t address;
 };
 
-/* The instruction of F that is AT bytes after its begin. */
+/* The instruction of F that is AT bytes after its beginning. */
 static size_t find_instruction(const struct function *f, uint64_t at)
 {
     size_t low = 0, high = f->count;
@@ -151,7 +151,7 @@ static const char *opcode_at(struct code_names *n, const struct place *p, uint64
     return keep(n, text);
 }
 
-/* The instruction of F that is AT bytes after its begin. */
+/* The instruction of F that is AT bytes after its beginning. */
 static const char *instruction_name(struct code_names *n, const struct place *p,
                                     const struct function *f, uint64_t at, enum code_name wanted)
 {

@@ -16,7 +16,7 @@ enum branch { BRANCH_NONE, BRANCH_JUMP, BRANCH_CALL, BRANCH_OTHER };
 
 /* What decode found. */
 struct decoded {
-    size_t size; /* [bytes], also of what is not an instruction */
+    size_t size; /* [bytes], also of data */
     char mnemonic[MAX_MNEMONIC];
     enum branch branch; /* OTHER: a return, or into the kernel */
     uint64_t target;    /* of a jump or call; UINT64_MAX: not in the instruction */
@@ -33,8 +33,8 @@ struct decoder {
     void (*delete)(struct decoder *decoder);
 };
 
-/* Decoders for the machine of FILE. Each returns NULL if it does not know the machine, or after a warning through
- * REPORTER. INTEL: Intel syntax. */
+/* Decoders for the machine of FILE. Each returns NULL if it does not support the machine, or after a warning
+ * through REPORTER. INTEL: Intel syntax. */
 struct decoder *decoder_x86_new(const struct elf_file *file, bool intel);
 struct decoder *decoder_capstone_new(const struct elf_file *file, struct reporter *reporter);
 

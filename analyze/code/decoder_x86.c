@@ -1,4 +1,4 @@
-/* Instructions of x86 and x86-64: decoded with Zydis, which knows AVX-512.
+/* Instructions of x86 and x86-64: decoded with Zydis, which supports AVX-512.
  * SPDX-License-Identifier: MIT */
 #include <elf.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static enum branch branch_of(const ZydisDecodedInstruction *in)
 {
     switch (in->meta.category) {
     case ZYDIS_CATEGORY_COND_BR:
-    case ZYDIS_CATEGORY_UNCOND_BR: /* transactions: only their begin has a target */
+    case ZYDIS_CATEGORY_UNCOND_BR: /* transactions: only their beginning has a target */
         return in->mnemonic != ZYDIS_MNEMONIC_XEND && in->mnemonic != ZYDIS_MNEMONIC_XABORT
                    ? BRANCH_JUMP
                    : BRANCH_NONE;

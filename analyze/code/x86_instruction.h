@@ -21,6 +21,7 @@ void x86_mnemonic(const struct x86_instruction *x, bool intel, char text[MAX_MNE
 /* Is the immediate part of the mnemonic, as in cmpltps? */
 bool x86_has_predicate(const struct x86_instruction *x);
 
+/* Its operands, separated by commas; "" if it has none. */
 void x86_operands(const struct x86_instruction *x, bool intel, char text[MAX_OPERANDS]);
 
 /* The address to which a jump or call leads; UINT64_MAX: it is not in the instruction. */

@@ -256,7 +256,8 @@ static const char *suffix(const struct x86_instruction *x)
 
 /* ---- names ---- */
 
-/* Those of the x87 that subtract or divide: GNU's and LLVM's AT&T syntax swaps them if they do not write the top. */
+/* The names of x87 instructions that subtract or divide: GNU's and LLVM's AT&T syntax swaps them if they do not write
+ * the top. */
 static const char *swapped_name(const struct x86_instruction *x)
 {
     const bool other = x->in.opcode == 0xDC && memory_operand(x) == NULL;
@@ -282,7 +283,7 @@ static const char *swapped_name(const struct x86_instruction *x)
     }
 }
 
-/* AT&T's names of instructions that it calls otherwise; NULL: the same. */
+/* The AT&T name of an instruction if it differs from Intel's, else NULL. */
 static const char *att_name(const struct x86_instruction *x)
 {
     const bool far = x->in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
@@ -364,7 +365,7 @@ static const char *name(const struct x86_instruction *x, bool intel)
     return att != NULL ? att : ZydisMnemonicGetString(x->in.mnemonic);
 }
 
-/* Those that end in a condition have one of two names: Zydis says jz, others je. */
+/* Instructions that end in a condition have one of two names: Zydis says jz, others je. */
 static const char *conditional(const struct x86_instruction *x)
 {
     switch (x->in.meta.category) {

@@ -190,7 +190,7 @@ static size_t new_row(struct compare *c)
     return ++c->count;
 }
 
-/* ROW of run set NUMBER stands beside base row BASE (NULL: beside none). */
+/* Puts ROW of run set NUMBER beside base row BASE (NULL: beside none). */
 static void join(struct joiner *j, size_t number, const struct run_set_row *row,
                  const struct run_set_row *base)
 {

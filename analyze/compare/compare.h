@@ -64,7 +64,7 @@ int compare_check_calls(const struct compare *compare, enum compare_metric metri
 /* The keys of all rows. */
 const struct pbin_keys *compare_keys(const struct compare *compare);
 
-/* Has ROW no code, as _idle? It is 0 in a run set that lacks it. */
+/* Is ROW without code, like _idle? Such a row is 0 in a run set that lacks it. */
 bool compare_is_label(const struct compare *compare, const struct compare_row *row);
 
 /* Is ROW all of the kernel's code? */

@@ -37,6 +37,7 @@ enum error_aggregate {
     ERROR_AGGREGATES
 };
 
+/* The names used by the options and tables of pbin-compare. */
 const char *error_function_name(enum error_function function);
 const char *error_aggregate_name(enum error_aggregate aggregate);
 /* The inverse, also of the names in the original scripts (relative_error, wmean, ...); -1 if unknown. */

@@ -326,7 +326,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             (enum error_function)known(state, "error", argument, error_function_parse(argument));
         return 0;
     case KEY_AGGREGATE:
-        o->report.has_error = o->common.table.total = true; /* that is where it is */
+        o->report.has_error = o->common.table.total = true; /* the total shows the aggregate */
         o->report.aggregate = (enum error_aggregate)known(state, "aggregate", argument,
                                                           error_aggregate_parse(argument));
         return 0;

@@ -68,7 +68,7 @@ static inline double weight_of(const struct compare_view *v, size_t row, size_t 
     return v->weight_sum[set] != 0 ? weighed_value(v, row, set) / v->weight_sum[set] : NAN;
 }
 
-/* Of ROW of run set SET; the row after the last is the total. */
+/* The result for ROW of run set SET; the row after the last is the total. */
 static inline const struct significance *compare_view_result(const struct compare_view *view,
                                                              size_t set, size_t row)
 {

@@ -146,7 +146,8 @@ static bool total_hides_rows(const struct fail_if *condition, const struct compa
            exceeds(condition, base, value);
 }
 
-/* RESULTS are those of run set number SET. Returns how many rows of it there were; *TESTED: whether any could be tested, or there are none. */
+/* RESULTS are those of run set number SET. Returns how many rows of it there were; *TESTED: whether any could be
+ * tested, or there are none. */
 static size_t check_set(const struct fail_if *condition, const struct compare *c, size_t set,
                         const struct significance *results, const char *name, bool *tested)
 {

@@ -18,7 +18,7 @@ struct fail_if {
 /* Parses TEXT. Returns NULL, or a static text that describes the error. */
 const char *fail_if_parse(const char *text, struct fail_if *condition);
 
-/* Is the unit of the limit that of the values? Profiles of another quantity than energy have no joules and watts. */
+/* Is the unit of the limit that of the values? Profiles of a quantity other than energy have no joules and watts. */
 bool fail_if_fits(const struct fail_if *condition, const struct compare *compare);
 
 /* Can the condition fail? For totals and powers both sides need several runs, which show the variation. */

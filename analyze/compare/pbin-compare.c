@@ -39,7 +39,7 @@ static int read_all(struct compare *compare, struct compare_command *o, struct e
     return check_quantity(o, compare, err);
 }
 
-/* A table without a row or a value needs a word. */
+/* Explains a table without rows or values. */
 static void note_empty(const struct compare *compare, struct compare_command *o)
 {
     struct error none = {0};

@@ -51,7 +51,7 @@ static void add_set_columns(struct compare_view *v, size_t set)
         {.name = name, .unit = unit},
         {.name = "difference", .unit = unit, .rank = 50},
         {.name = "ratio", .unit = "%", .rank = 20},
-        {.name = error, .unit = relative ? "%" : unit, .rank = 15}, /* asked for */
+        {.name = error, .unit = relative ? "%" : unit, .rank = 15}, /* requested */
         {.name = "p", .unit = "", .rank = 60},
         {.name = "significant", .unit = "", .is_text = true, .rank = 80},
         {.name = "verdict", .unit = "", .is_text = true, .rank = 40},

@@ -158,7 +158,7 @@ static struct run_set_row *find_row(struct run_set *set, const uint64_t *key)
     return &set->rows[set->index[tuple] - 1];
 }
 
-/* The sums of run NUMBER of A in BLOCKS: of what filters have left of several runs, only the mean is known. */
+/* The sums of run NUMBER of A in BLOCKS: if filters have left only a part of several runs, only the mean is known. */
 static struct pbin_run run_of(const struct aggregate *a, const struct run_set_blocks *blocks,
                               size_t number)
 {

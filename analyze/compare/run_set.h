@@ -10,15 +10,15 @@
 #include "analyze/compare/run_set_blocks.h"
 
 enum compare_metric {
-    COMPARE_TIME,          /* [s] a run */
-    COMPARE_ENERGY,        /* [J] a run, or the profile's quantity */
+    COMPARE_TIME,          /* [s] per run */
+    COMPARE_ENERGY,        /* [J] per run, or the profile's quantity */
     COMPARE_POWER,         /* energy / time [W] */
-    COMPARE_SAMPLES,       /* a run */
+    COMPARE_SAMPLES,       /* per run */
     COMPARE_EXECUTION,     /* time / entries [s] */
     COMPARE_SHARE,         /* of the time of all rows [%] */
     COMPARE_SAMPLES_SHARE, /* of the samples of all rows [%] */
-    COMPARE_CALLS,         /* a run */
-    COMPARE_INCLUSIVE,     /* time between entry and exit [s] a run */
+    COMPARE_CALLS,         /* per run */
+    COMPARE_INCLUSIVE,     /* time between entry and exit [s] per run */
     COMPARE_CALL_TIME,     /* of a call that returned [s] */
     COMPARE_METRICS
 };

@@ -223,7 +223,7 @@ static double test_total(const struct compare *c, size_t other, enum compare_met
     return test == TEST_WELCH && !is_whole ? test_runs(&pair, metric).p : NAN;
 }
 
-/* What the probabilities P of the rows of run set OTHER and WHOLE of its total mean. */
+/* Decides what the probabilities mean: P of the rows of run set OTHER, and WHOLE of its total. */
 static void decide_all(const struct compare *c, size_t other, enum compare_metric metric,
                        const double *p, double whole, struct significance *results)
 {
