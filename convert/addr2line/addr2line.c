@@ -16,7 +16,7 @@
 #include "base/transfer.h"
 #include "base/utf8.h"
 
-/* So many addresses that reading debug information, naming and printing overlap. */
+/* Enough addresses for reading debug information, naming and printing to overlap. */
 enum { MAX_INPUT = 1 << 20, MAX_BATCH = 1 << 16, MAX_TEXT = 1 << 20 };
 
 bool addr2line_parse(const char *text, size_t length, uint64_t *address)

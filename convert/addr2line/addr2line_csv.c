@@ -7,8 +7,8 @@
  * if they have no address, after these. If the column is chosen by its number and the first line has an address there,
  * there are no names. Quoted fields may have line breaks, but not in comments.
  *
- * Addresses have 0x, or are all hexadecimal or all decimal. Numbers without letters can be either: what more of the first
- * ones of them make code decides.
+ * Addresses have 0x, or are all hexadecimal or all decimal. Numbers without letters can be either: they are read in the way
+ * that makes more of the first ones addresses of code.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
@@ -341,7 +341,7 @@ static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *col
     return index;
 }
 
-/* Of the current row. */
+/* Counts the fields of the current row. */
 static size_t count_fields(struct csv *csv)
 {
     struct csv_text field;

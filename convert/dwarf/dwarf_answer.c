@@ -21,7 +21,7 @@ struct text {
 struct source {
     struct cursor in;
     struct dwarf_texts *texts;
-    struct text *fresh; /* the texts of this answer: those from KNOWN on */
+    struct text *fresh; /* the texts of this answer: those after the first KNOWN */
     size_t known;
     struct dwarf_frame frames[MAX_FRAMES]; /* of its last address, with our numbers */
     unsigned count;
@@ -77,7 +77,7 @@ static void take_strings(struct source *s, struct dwarf_limits *limits)
     }
 }
 
-/* The number of its string NUMBER in ours. */
+/* The number in our strings of its string NUMBER. */
 static uint32_t number_of(struct source *s, struct strings *strings, uint32_t number)
 {
     struct dwarf_texts *texts = s->texts;

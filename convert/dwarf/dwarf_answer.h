@@ -52,8 +52,8 @@ struct dwarf_reply {
     struct dwarf_texts *texts;
 };
 
-/* Joins the REPLIES to a question about COUNT addresses. Strings are numbered in the order of addresses and frames, whoever sent
- * them. Returns false if they are malformed. */
+/* Joins the REPLIES to a question about COUNT addresses. Strings are numbered in the order of addresses and frames, whichever
+ * part sent them. Returns false if they are malformed. */
 bool dwarf_answer_join(const struct dwarf_reply *replies, size_t reply_count, size_t count,
                        struct dwarf_limits *limits, struct strings *strings,
                        struct dwarf_answer *answer);

@@ -2,8 +2,8 @@
  *
  *   length, version 2, offset of a unit, size of addresses, size of segments, pairs of address and length, (0, 0)
  *
- * Compilers may leave it out, for some units too, and it may lie: it only says which units to leave out, and where those may
- * have more code for which no unit has another place to say it.
+ * Compilers may omit it, or some units in it, and it may be wrong: it only determines which units to leave out, and where
+ * units that cannot list all of their code may have more.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 

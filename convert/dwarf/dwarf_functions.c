@@ -50,7 +50,7 @@ static bool is_passed(const struct walk *w, uint32_t tag)
              tag == DW_TAG_union_type));
 }
 
-/* In a function that is listed without its inlined calls. */
+/* Is a DIE with TAG an inlined call in a function that is listed without them? */
 static bool is_for_later(const struct walk *w, uint32_t tag)
 {
     return w->wanted == ALL_FUNCTIONS && tag == DW_TAG_inlined_subroutine;

@@ -17,7 +17,7 @@ static const char *const wanted[DEBUG_SECTIONS] = {
     [DEBUG_ADDR] = "addr",       [DEBUG_STR_OFFSETS] = "str_offsets",
 };
 
-/* The same of split debug information. Lines and addresses are those of the program. */
+/* The same for split debug information. Lines and addresses are those of the program. */
 static const char *const wanted_split[DEBUG_SECTIONS] = {
     [DEBUG_INFO] = "info.dwo",
     [DEBUG_ABBREV] = "abbrev.dwo",
@@ -42,12 +42,12 @@ struct dwarf_sections {
     struct debug_section sections[DEBUG_SECTIONS];
 };
 
-/* A large page takes a third of the time that small ones take for as much memory, but not if there are many: they were not in use,
- * and the host of a virtual machine has taken them back [bytes]. */
+/* A large page takes a third of the time that small ones take for as much memory, but not if there are many: they
+ * were not in use, and the host of a virtual machine has taken them back [bytes]. */
 #define LARGE_PAGE   (UINT64_C(2) << 20)
 #define MAX_IN_LARGE (UINT64_C(16) << 20)
 
-/* .debug_info is the last one: if only its begin is unpacked, the rest takes no memory. */
+/* .debug_info is the last one: if only its beginning is unpacked, the rest takes no memory. */
 void dwarf_sections_reserve(struct dwarf_sections *d)
 {
     uint64_t total = 0, info = 0;

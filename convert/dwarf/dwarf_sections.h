@@ -42,12 +42,12 @@ uint64_t dwarf_sections_size(const struct dwarf_sections *d, enum dwarf_section 
 uint64_t dwarf_sections_wanted(const struct dwarf_sections *d, enum dwarf_section section);
 uint64_t dwarf_sections_unpacked(const struct dwarf_sections *d, enum dwarf_section section);
 
-/* From now on only the first SIZE bytes of SECTION, or all with UINT64_MAX, unless there are more. What was borrowed stays
- * valid. */
+/* From now on, only the first SIZE bytes of SECTION (UINT64_MAX: all) are wanted, unless more have been unpacked. What was
+ * borrowed stays valid. */
 void dwarf_sections_limit(struct dwarf_sections *d, enum dwarf_section section, uint64_t size);
 
-/* The bytes from BEGIN to END of SECTION will hardly be needed again: where they are those of the file, their pages need not stay in
- * memory. They can still be read. */
+/* The bytes from BEGIN to END of SECTION will hardly be needed again: where they are those of the file, their pages
+ * need not stay in memory. They can still be read. */
 void dwarf_sections_rest(struct dwarf_sections *d, enum dwarf_section section, uint64_t begin,
                          uint64_t end);
 

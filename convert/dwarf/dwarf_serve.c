@@ -174,7 +174,7 @@ static bool find_answer(struct server *s)
             answer_address(s, units[i], i);
         else
             buffer_u8(&s->frames, NOT_MINE);
-        /* addresses ascend: the next question seldom has this unit */
+        /* addresses ascend: the next question rarely has this unit */
         const bool goes_on = i + 1 < s->count && units[i + 1] == units[i];
         if (mine[i] && units[i] != INTERVAL_NONE && !goes_on)
             dwarf_unit_rest(&s->units, units[i]);
@@ -326,7 +326,7 @@ static uint8_t *new_owners(const struct dwarf_units *units)
     return owners;
 }
 
-/* Unpacks the lines that seem to be needed: as much of all as is of .debug_info, and a little more. */
+/* Unpacks the lines that seem to be needed: the same part of all as of .debug_info, and a little more. */
 static void guess_lines(struct dwarf_sections *sections)
 {
     enum { MORE = 8, COMMON = 1 << 16 };
@@ -397,7 +397,7 @@ static bool all_found(struct crew *c, struct server *s, bool found)
     return found;
 }
 
-/* Which units to read for a question. Many addresses are seldom in few units, and small sections are read faster than this is
+/* Which units to read for a question. Many addresses are rarely in few units, and small sections are read faster than this is
  * decided. */
 static struct dwarf_extent choose_extent(const struct server *s)
 {
@@ -412,8 +412,9 @@ static struct dwarf_extent choose_extent(const struct server *s)
     return extent;
 }
 
-/* The same for a question that the units which were read do not suffice for. All of them if nothing else would be certain: if they
- * were chosen for this question, too (FRESH), or more of .debug_info must be unpacked, or it happens often. */
+/* The same for a question for which the units that were read do not suffice. All of them if nothing else would be
+ * certain: if they were chosen for this question, too (FRESH), or more of .debug_info must be unpacked, or it happens
+ * often. */
 static struct dwarf_extent choose_other(struct crew *c, struct server *s, bool fresh)
 {
     enum { MOST = 4 };
@@ -467,8 +468,8 @@ static void *work(void *context)
     return NULL; /* never */
 }
 
-/* Starts the other thread. Returns false if it cannot be created. Each has a heap of its own; without a limit, glibc would ask how
- * many processors there are, for which the sandbox would end the process. */
+/* Starts the other thread. Returns false if it cannot be created. Each has a heap of its own; without a limit, glibc
+ * would request the number of processors, and the sandbox would end the process for that. */
 static bool start_other(struct crew *c)
 {
     enum { STACK = 1 << 20 };

@@ -48,7 +48,7 @@ void dwarf_units_decode(struct dwarf_units *units, struct unit *unit)
     dwarf_functions_decode(units, body);
 }
 
-/* Those of the DIEs of BODY, for the unit with INDEX. */
+/* Adds the ranges of the functions of BODY, for the unit with INDEX. */
 static void add_ranges_of_functions(struct dwarf_units *units, struct unit *body, uint32_t index,
                                     struct interval_list *list)
 {
@@ -74,7 +74,8 @@ static void add_missing_ranges(struct dwarf_units *units, uint32_t index,
 }
 
 /* In DWARF 2 the DIE of a unit has a single range, and compilers leave out what is not in .text: code in sections of its own, for
- * example main in .text.startup, or functions of classes and templates. .debug_aranges has all, else the functions. */
+ * example main in .text.startup, or functions of classes and templates. .debug_aranges lists all of it; otherwise, the functions
+ * do. */
 static void add_more_ranges(struct dwarf_units *units, struct interval_list *list)
 {
     dwarf_aranges_add(units, list);
@@ -215,8 +216,8 @@ bool dwarf_unit_header(struct unit *unit, struct dwarf_bytes *b)
 }
 
 /* The value of a unit in the map of addresses, where the largest one wins: smaller for later units, because linkers keep the
- * first of equal functions of several units, and let the debug information of all of them refer to it; and smaller for ranges of
- * which its DIE does not know. */
+ * first of equal functions of several units, and let the debug information of all of them refer to it; and smaller for ranges
+ * that its DIE does not list. */
 static uint32_t value_of(const struct dwarf_units *units, uint32_t index, bool is_more)
 {
     const uint32_t count = (uint32_t)units->count;

@@ -75,7 +75,7 @@ struct unit_functions {
     bool gaps; /* DIEs were skipped that may have code outside these functions */
 };
 
-/* The functions around an address, from the inside out: those of LIST from INDEX on, then OUTER. */
+/* The functions around an address, from the inside out: those of LIST, beginning with INDEX, then OUTER. */
 struct function_chain {
     struct unit_functions *list;
     struct unit_function *outer;
@@ -119,7 +119,7 @@ struct unit {
     struct dwarf_encoding encoding;
     uint32_t table; /* index of its abbreviations, INTERVAL_NONE: not compiled yet */
     bool decoded, has_lines;
-    bool has_more; /* ranges than its DIE says, perhaps: DWARF 2 has no range lists */
+    bool has_more; /* it may have more ranges than its DIE lists: DWARF 2 has no range lists */
     uint16_t language;
     uint64_t low; /* base of its range lists */
     uint64_t lines_at, address_base, ranges_base, texts_base;
@@ -185,8 +185,8 @@ struct dwarf_extent {
     size_t passed_count;
 };
 
-/* What COUNT ascending ADDRESSES need. It may be wrong: if no unit of it has one of them, or BEYOND or DAMAGED is set, all must be
- * read. */
+/* What COUNT ascending ADDRESSES need. It may be wrong: if no unit of it has one of them, or BEYOND or DAMAGED is
+ * set, all must be read. */
 struct dwarf_extent dwarf_aranges_extent(const struct dwarf_units *units, const uint64_t *addresses,
                                          size_t count);
 
@@ -200,8 +200,8 @@ void dwarf_range_add(const struct dwarf_units *units, uint64_t begin, uint64_t e
 /* Finds the units of EXTENT; NULL: all. Never fails: damage is counted in UNITS->damaged. */
 void dwarf_units_load(struct dwarf_units *units, const struct dwarf_extent *extent);
 
-/* Sets TO to the units of FROM, which are loaded and of which none has been used, for another thread, which uses STRINGS. Each unit
- * may then be decoded by one of them only. */
+/* Sets TO to the units of FROM, which are loaded and of which none has been used, for another thread, which uses
+ * STRINGS. Each unit may then be decoded by one of them only. */
 void dwarf_units_copy(struct dwarf_units *to, const struct dwarf_units *from,
                       struct strings *strings);
 
@@ -326,7 +326,8 @@ void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit);
 void dwarf_functions_decode_all(struct dwarf_units *units, struct unit *unit,
                                 struct unit_functions *to);
 
-/* The functions of UNIT that contain ADDRESS. Decodes DIEs that were skipped if they may contain it, unless it is BETWEEN functions. */
+/* The functions of UNIT that contain ADDRESS. Decodes DIEs that were skipped if they may contain it, unless it is
+ * BETWEEN functions. */
 struct function_chain dwarf_functions_find(struct dwarf_units *units, struct unit *unit,
                                            uint64_t address, bool between);
 
@@ -342,6 +343,7 @@ void dwarf_function_know(struct dwarf_units *units, struct unit_function *functi
 void dwarf_lines_unpack(struct dwarf_units *units, bool all);
 
 void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit);
+/* Reads the line table of UNIT. */
 
 /* The header of a line table, and its program. */
 struct line_program {

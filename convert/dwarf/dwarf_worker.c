@@ -39,8 +39,8 @@ struct dwarf_worker {
     unsigned seconds;   /* of CPU time */
     char *path;         /* for messages */
     struct dwarf_limits used;
-    struct dwarf_files files; /* for files that it asks for */
-    uint32_t wanted;          /* how many it has asked for */
+    struct dwarf_files files; /* for files that it requests */
+    uint32_t wanted;          /* how many it has requested */
 };
 
 static int64_t now_ms(void)
@@ -219,7 +219,7 @@ static bool wait_for_room(const struct part *part, int64_t deadline)
            (poll(&p, 1, left < INT32_MAX ? (int)left : INT32_MAX) > 0 || errno == EINTR);
 }
 
-/* Sends the questions whose begin was sent: a file comes between two. */
+/* Sends the questions whose beginning was sent: a file comes between two. */
 static bool finish_questions(struct part *part, int64_t deadline)
 {
     while (send_questions(part)) {
@@ -262,7 +262,7 @@ static int send_file(struct dwarf_worker *w, struct part *part, int fd, uint64_t
     return sent == (ssize_t)sizeof bytes ? 0 : report_death(w, err);
 }
 
-/* Gives the worker the file that it asks for. */
+/* Gives the worker the file that it requests. */
 static int give_file(struct dwarf_worker *w, struct part *part, int64_t deadline, struct error *err)
 {
     uint8_t raw[2 * (PATH_MAX + 4)];
@@ -288,7 +288,7 @@ static int give_file(struct dwarf_worker *w, struct part *part, int64_t deadline
     return result;
 }
 
-/* Receives the size of the answer, after all files that the worker asks for. */
+/* Receives the size of the answer, after all files that the worker requests. */
 static int receive_size(struct dwarf_worker *w, struct part *part, int64_t deadline, size_t *size,
                         struct error *err)
 {

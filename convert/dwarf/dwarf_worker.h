@@ -4,7 +4,7 @@
  * process that can neither open nor write files, and its answers are checked:
  *
  *   question  u32 count, count x u64 address of the file, ascending;
- *             later, a bit for each, in bytes from the lowest on: symbols show that it is between functions
+ *             later, a bit for each, the lowest of a byte first: symbols show that it is between functions
  *   answer    u32 size of what follows
  *             u32 how often something could not be decoded so far
  *             u32 count of new strings, each u32 length and bytes;
@@ -62,8 +62,9 @@ struct dwarf_files {
 struct dwarf_worker *dwarf_worker_start(const struct dwarf_files *files, unsigned timeout,
                                         struct error *err);
 
-/* Sends the question about COUNT (at most MAX_QUESTION) ascending addresses, to be asked later with dwarf_worker_ask: the worker
- * reads what it needs for the answer meanwhile. Never waits. Questions that were announced must be asked next, in the same order. */
+/* Sends the question about COUNT (at most MAX_QUESTION) ascending addresses, to be asked later with dwarf_worker_ask:
+ * the worker reads what it needs for the answer meanwhile. Never waits. Questions that were announced must be asked
+ * next, in the same order. */
 void dwarf_worker_announce(struct dwarf_worker *worker, const uint64_t *addresses, size_t count);
 
 /* Completes the question that was announced last, before anything else is done with the worker: BETWEEN has a bit for each of its

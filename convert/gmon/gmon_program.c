@@ -26,7 +26,7 @@ struct gmon_program {
     struct elf_symbols *symbols;
     struct elf_symbol_range *pieces; /* all code that has names, ascending, with padding */
     size_t piece_count, piece_capacity;
-    struct symbolizer *lines; /* NULL: not asked for yet, or no file */
+    struct symbolizer *lines; /* NULL: not needed yet, or no file */
     const struct symbolizer_options *options;
     struct reporter *reporter;
     bool is_optee;
@@ -78,7 +78,7 @@ static int fits(void *context, const struct elf_file *file, struct error *err)
     return elf_match_layout(file, gmon->is_64, gmon->big_endian, err);
 }
 
-/* In the search paths, beside GMON, then wherever else files are found. */
+/* Looks in the search paths, beside GMON, then wherever else files are found. */
 static void find_program(struct gmon_program *p, const struct gmon *gmon,
                          const struct elf_search *search, struct reporter *reporter)
 {

@@ -224,7 +224,7 @@ static int add_call(struct gmon_sums *s, const struct gmon *g, const struct gmon
     return 0;
 }
 
-/* Source positions of the rows from number FIRST on. */
+/* Source positions of the rows, beginning with number FIRST. */
 static void find_lines(struct gmon_sums *s, size_t first, struct gmon_program *program)
 {
     size_t count = s->row_count - first;

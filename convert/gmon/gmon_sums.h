@@ -7,8 +7,8 @@
 #include "convert/gmon/gmon_program.h"
 #include "formats/pbin/pbin.h"
 
-/* The keys of its rows, in sorting order. PC is the begin of the bin, rounded up, or the begin of the function if that
- * is inside the bin. */
+/* The keys of its rows, in sorting order. PC is the beginning of the bin, rounded up, or the beginning of the function
+ * if that is inside the bin. */
 #define GMON_KEYS "binary,function,inline,file,line,pc"
 
 struct gmon_sums;

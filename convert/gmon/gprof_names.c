@@ -63,7 +63,7 @@ int gprof_names_write(struct elf_symbols *symbols, struct output *out)
         buffer_bytes(&line, address, strlen(address));
         put_name(&line, range.name);
         if (symbol == NULL ||
-            symbol->address == range.begin) /* not what is left of one after another */
+            symbol->address == range.begin) /* not the rest of one that another interrupts */
             result = output_write(out, line.data, line.size);
         if (range.last == UINT64_MAX)
             break;

@@ -151,7 +151,7 @@ static void report_outside(const struct conversion *c, exact outside)
                    c->name, 100 * (double)outside / (double)c->times.time, c->file.name);
 }
 
-/* gprof shows a part of the functions only. */
+/* gprof shows only some of the functions. */
 static void report_hidden(const struct conversion *c, const struct address_time *items,
                           size_t count)
 {

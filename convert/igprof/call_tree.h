@@ -29,6 +29,7 @@ void call_tree_add(struct call_tree *tree, const struct igprof *igprof,
 void call_tree_end(struct call_tree *tree);
 void call_tree_free(struct call_tree *tree);
 
+/* The sums of COUNTER in FUNCTION, borrowed until call_tree_free. */
 const struct tree_sums *call_tree_get(const struct call_tree *tree, size_t function,
                                       size_t counter);
 

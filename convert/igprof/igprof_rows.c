@@ -115,8 +115,8 @@ static uint64_t part_of(const struct tree_sums *sums, enum part part)
                            : sums->inclusive;
 }
 
-/* "MEM_LIVE" to "mem_live", with ENDING; within the length of names, and distinct from those of other counters by NUMBER if it must
- * be shortened or changed. Caller frees. */
+/* "MEM_LIVE" to "mem_live", with ENDING; within the length of names, and distinct from those of other counters by
+ * NUMBER if it must be shortened or changed. Caller frees. */
 static char *measure_name(const char *counter, const char *ending, size_t number)
 {
     char *name = mem_printf("%s%s", counter, ending);

@@ -218,7 +218,7 @@ static int look(struct conversion *c, struct error *err)
     return 0;
 }
 
-/* Says which events are no clocks. */
+/* Reports which events are not clocks. */
 static void explain_times(const struct conversion *c, const struct perf_event *events)
 {
     static const char remedy[] =

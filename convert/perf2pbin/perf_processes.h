@@ -14,7 +14,7 @@ struct perf_task {
 };
 
 struct perf_processes {
-    /* images and mappings, from START on */
+    /* images and mappings; their times count from START */
     struct raw_extension ext;
     bool is_known; /* the recording was followed before: only names change */
     uint64_t start;

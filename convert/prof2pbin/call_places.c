@@ -32,8 +32,8 @@ void call_places_count(struct call_places *places, enum fault_side side, uint64_
     places->seen[side]++;
 }
 
-/* Sightings that PLACE would have had on other CPUs, if it had been seen there where it was. On average a PART were. The
- * mean of what is likely after the sightings on the CPU of the sampler. */
+/* The sightings that PLACE would have on other CPUs if threads had been seen where they were. On average, a PART were.
+ * The mean of what is likely after the sightings on the CPU of the sampler. */
 static double right(const struct call_place *place, double part, double ratio)
 {
     double average = part * place->seen[FAULT_OTHER_CPU] / ratio;

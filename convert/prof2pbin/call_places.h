@@ -1,9 +1,10 @@
 /* Which system calls were seen too often.
  *
- * A thread on another CPU than the sampler runs on for some microseconds, and stops at the end of a system call that it
+ * A thread on a CPU other than the sampler's continues for some microseconds, and stops at the end of a system call that it
  * begins in that time. So calls that follow user code are seen too often, and calls that follow each other are not. A
- * thread on the CPU of the sampler is seen where it was: each place that calls the kernel has an excess on other CPUs as
- * far as it was seen there more often than on that CPU, with the part of all as one more sighting where it was seen seldom.
+ * thread on the CPU of the sampler is seen where it was: so the excess of each place that calls the kernel is the number by
+ * which it was seen more often on other CPUs than on that CPU. The average of all places counts as one more sighting, which
+ * matters where there are few.
  *
  * A place is the offset of its program counter in its page, as in raw_fault_places.h.
  * SPDX-License-Identifier: MIT */
@@ -15,7 +16,7 @@
 
 struct call_place;
 
-/* Those of a program. All zero: none. */
+/* The places of a program. All zero: none. */
 struct call_places {
     struct numbers offsets;
     struct call_place *list;
@@ -27,8 +28,8 @@ void call_places_free(struct call_places *places);
 
 /* Counts a sighting in a system call from PC. */
 void call_places_count(struct call_places *places, enum fault_side side, uint64_t pc);
-/* After all have been counted: EXCESS of those on other CPUs were in user code; there were RATIO times as many sightings,
- * of any kind, on other CPUs as on that of the sampler. */
+/* After all sightings have been counted: EXCESS of those on other CPUs were in user code; there were RATIO times as many
+ * sightings, of any kind, on other CPUs as on that of the sampler. */
 void call_places_settle(struct call_places *places, double excess, double ratio);
 /* After call_places_settle: the part of the sightings at PC on other CPUs that were in user code. */
 double call_places_part(const struct call_places *places, uint64_t pc);

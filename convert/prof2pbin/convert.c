@@ -137,7 +137,7 @@ static uint64_t own_intervals_of(const struct raw_profile *raw)
     return fixed || facts->frequency > each ? PBIN_OWN_ALIKE : PBIN_OWN_RANDOM;
 }
 
-/* Fills META with texts that are borrowed, only for pbin_writer_open, but for its value and scope, which the caller
+/* Fills META with texts that are borrowed, only for pbin_writer_open, except its value and scope, which the caller
  * frees. */
 static void describe(const struct conversion *c, struct pbin_meta *meta)
 {
@@ -177,8 +177,8 @@ static void describe(const struct conversion *c, struct pbin_meta *meta)
 
 enum { ROOM = 24 /* 2^24 of the largest rows can be added up */ };
 
-/* Of an aggregated profile: time = n * wall / samples, energy = current * volts * wall / samples.
- * Returns 0, or -1 for numbers that cannot be summed. */
+/* The row for a line of an aggregated profile: time = n * wall / samples, energy = current * volts
+ * * wall / samples. Returns 0, or -1 for numbers that cannot be summed. */
 static int row_of(const struct conversion *c, const struct raw_histogram *line,
                   struct pbin_row *row, struct error *err)
 {
@@ -328,7 +328,7 @@ static int put_rows(struct conversion *c, struct error *err)
     return result;
 }
 
-/* Mappings of the extension by what VMMaps say of them: the different files at each place, in order. */
+/* Mappings of the extension by what VMMaps record about them: the different files at each place, in order. */
 struct places {
     const struct raw_extension *ext;
     struct strings *known, *files;
@@ -371,7 +371,7 @@ static const struct raw_mapx *next_there(struct places *p, const struct code_map
     return &p->ext->mapx[found - 1];
 }
 
-/* VMMaps lack what shows that a file is the one that ran: of a profile of sums, the extension has it. */
+/* VMMaps do not identify the file that ran; for a profile of sums, the extension does. */
 static void identify_maps(const struct raw_profile *raw, struct code_map *maps)
 {
     const struct raw_extension *ext = &raw->ext;
@@ -463,7 +463,7 @@ static const struct code_map *find_maps(const struct conversion *c, size_t *coun
     return c->spaces == NULL ? *own : address_spaces_maps(c->spaces, count);
 }
 
-/* The time of TEXT, "2024-05-17T08:30:00Z" [s since 1970]; 0: it is none. */
+/* The time of TEXT, "2024-05-17T08:30:00Z" [s since 1970]; 0: it is not a time. */
 static int64_t parse_time(const char *text)
 {
     struct tm tm = {0};

@@ -90,7 +90,7 @@ static uint64_t interval_of(struct conversion *c, uint64_t time_ns)
     return c->last_ns - before;
 }
 
-/* Everything of COUNT samples from number FIRST on but their threads. */
+/* Everything but the threads of COUNT samples, beginning with number FIRST. */
 static void put_facts(struct conversion *c, const struct raw_samples *s, size_t first, size_t count,
                       const struct pbin_room *room)
 {
@@ -124,7 +124,7 @@ static void put_threads(struct conversion *c, const uint32_t *threads, size_t co
             room->thread[at] = follow_thread(c, &thread_samples[at], seat, &room->cpu_ns[at]);
 }
 
-/* Hands on the readings up to TIME_NS. Returns 0, or -1. */
+/* Passes on the readings up to TIME_NS. Returns 0, or -1. */
 static int put_readings(struct conversion *c, uint64_t time_ns, struct error *err)
 {
     for (; c->got_reading > 0 && c->reading.time <= time_ns;
@@ -135,7 +135,8 @@ static int put_readings(struct conversion *c, uint64_t time_ns, struct error *er
     return c->got_reading < 0 ? -1 : 0;
 }
 
-/* Samples that fit in ROOM, from number FIRST on; *ENTRIES is how many they have. */
+/* The number of samples, beginning with number FIRST, that fit in ROOM; *ENTRIES becomes the number of their thread
+ * samples. */
 static size_t count_fitting(const struct raw_samples *s, size_t first, const struct pbin_room *room,
                             size_t *thread_samples)
 {

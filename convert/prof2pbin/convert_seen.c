@@ -13,7 +13,7 @@
 enum { RECENT = 1 << 14 };
 #define NONE_AHEAD SIZE_MAX
 
-/* A location that was asked for not long ago. */
+/* A location that was requested recently. */
 struct recent {
     uint64_t pc, caller;
     uint32_t token, location; /* token 0: free */
@@ -29,7 +29,7 @@ struct ahead {
     size_t base; /* number of the first thread sample */
     struct next_sighting *list;
     struct numbers tids;
-    size_t *latest; /* by number in tids, from the end on */
+    size_t *latest; /* by number in tids, from the end */
     size_t capacity, latest_capacity;
 };
 
@@ -141,8 +141,8 @@ static inline uint32_t locate(struct seen_conversion *c, const struct raw_sample
     return recent->location;
 }
 
-/* Finds, for each thread sample of COUNT samples from number FIRST on, the next of its thread that was seen in user
- * code. */
+/* Finds, for each thread sample of COUNT samples, beginning with number FIRST, the next of its thread that was seen
+ * in user code. */
 static void look_ahead(struct seen_conversion *c, const struct raw_samples *s, size_t first,
                        size_t count, size_t thread_sample, const uint64_t *time_ns)
 {

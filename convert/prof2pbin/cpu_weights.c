@@ -34,7 +34,7 @@ uint64_t cpu_weights_divide(struct weighed_thread *t, uint64_t weight)
     return t->each_ns * part + odd / t->weight;
 }
 
-/* Of equal weights. */
+/* Divides CPU time among sightings of equal weight. */
 static void divide_equally(struct weighed_thread *t, const struct steady *s, size_t seat,
                            uint64_t *cpu_ns)
 {
@@ -98,8 +98,8 @@ static struct weighed_thread *thread_at(struct cpu_weights *w, uint32_t number)
     return &w->threads[number];
 }
 
-/* Of USED_NS since the last record of T, returns what was used after an edge that ends a stretch: CPU time is taken to be
- * used evenly. */
+/* Returns how much of USED_NS, the CPU time since the last record of T, was used after an edge that ends a stretch: CPU
+ * time is assumed to be used evenly. */
 static uint64_t end_at_edge(const struct cpu_weights *w, struct weighed_thread *t, uint64_t used_ns)
 {
     uint64_t passed_ns = w->last_ns - t->seen_ns, before_ns = w->edge_ns - t->seen_ns;
@@ -173,7 +173,7 @@ static int add_thread_sample(struct cpu_weights *w, const struct tracked *tracke
     return 0;
 }
 
-/* Thread samples of a thread that CPU time up to KNOWN_NS has been counted of. */
+/* Adds thread samples of a thread whose CPU time was counted up to KNOWN_NS. */
 static void add_steady_exact(struct weighed_thread *t, const struct steady *s, size_t seat,
                              uint64_t known_ns)
 {
@@ -235,7 +235,7 @@ static int add_steady(struct cpu_weights *w, struct tracker *tracker, const stru
     return 0;
 }
 
-/* For kernel_share, each sighting at AT of S. */
+/* Counts each sighting at AT of S, for kernel_share. */
 static void count_sighting(struct cpu_weights *w, const struct tracked *tracked,
                            const struct raw_samples *s, size_t at)
 {
@@ -281,8 +281,8 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
     return 0;
 }
 
-/* The end of each thread: what is open joins the last stretch, if that is needed or the rest is short, unless that is a gap.
- * Returns 0, or -1 if there is too much CPU time. */
+/* Ends each thread: what is open joins the last stretch, or becomes a stretch of its own after a gap. Returns 0, or -1 if
+ * there is too much CPU time. */
 static int end_threads(struct cpu_weights *w)
 {
     uint64_t sum_ns = 0;
@@ -306,8 +306,8 @@ static int end_threads(struct cpu_weights *w)
     return 0;
 }
 
-/* What events count for a process that hardly did more than begin and end is wrong by as much as its time, in both directions: such
- * processes are divided together, with the rest of the run. */
+/* What events count for a process that hardly did more than begin and end is wrong by as much as its time, in both
+ * directions: such processes are divided together, with the rest of the run. */
 static const uint64_t least_known_ns = 10000000;
 
 enum { SHORT = 16 }; /* records of a thread whose CPU time its few sightings do not show well */
@@ -751,7 +751,8 @@ static void count_processes(const struct cpu_weights *w, const struct raw_extens
     }
 }
 
-/* A process of which the kernel's count may lack what was counted has it in common with those of which there is none. */
+/* If the kernel's count for a process may lack some of what was counted, the process shares that with those without a
+ * count. */
 static void settle_late(struct process *all, size_t count)
 {
     struct process *others = &all[count];
@@ -785,7 +786,7 @@ static int apply_kernel_times(struct cpu_weights *w, const struct tracker *track
     bool are_known = others->left + others->exact == 0;
     others->kernel_ns = rest_ns;
     for (size_t i = 0; i <= count; i++)
-        if (all[i].left == 0) { /* there is nobody else */
+        if (all[i].left == 0) { /* no thread may lack CPU time */
             all[i].left = all[i].exact;
             all[i].exact = 0;
         }

@@ -16,18 +16,20 @@
  *   stretch (perf):   from one total to the next, which is divided among its sightings in proportion to their
  *                     nominal CPU time.
  *
- * CPU time of a thread that was never seen running goes to sightings of threads of its process with the same name,
- * else of its process. If its process used less than 10 ms, it goes to such processes of the same program; others keep their
- * time. The short threads among these represent those that were
- * missed: their CPU time is pooled, and divided equally among their sightings, CPU_WINDOW at a time. If there are no short
- * threads, the others share the CPU time in proportion to theirs. It is reported as unsampled, with the last record of the thread,
- * if no such thread was seen, or if the thread used more than chance can explain: MISSED times the CPU time that is
- * sampled once on average. What the kernel counted for a process or the run, and the engine did not, is unsampled, too. All CPU time is accounted for.
+ * The CPU time of a thread that was never seen running goes to sightings of threads of its process with the same
+ * name, or else to those of its process. If its process used less than 10 ms, it goes to such processes of the same
+ * program; others keep their time. The short threads among these represent those that were missed: their CPU time is
+ * pooled, and divided equally among their sightings, CPU_WINDOW at a time. If there are no short threads, the others
+ * share the CPU time in proportion to theirs. It is reported as unsampled, with the last record of the thread, if no
+ * such thread was seen, or if the thread used more than chance can explain: MISSED times the CPU time that is sampled
+ * once on average. What the kernel counted for a process or the run, and the engine did not, is unsampled, too. All
+ * CPU time is accounted for.
  *
- * With perf, crowds of short threads are pooled even if none was missed. The engine samples a thread more irregularly at
- * its begin: the number K of sightings there is right on average, but not the mean of K / N if a thread has few (N). Of
- * 200 threads with two phases of 3 ms CPU time each, at 1 kHz, the first one got 46 % (now 47 % to 50 %). For the same
- * reason, the nominal intervals of these sightings do not count: they come from windows of few sightings.
+ * With perf, crowds of short threads are pooled even if none was missed. The engine samples a thread more irregularly
+ * at its beginning: the number K of sightings there is right on average, but not the mean of K / N if a thread has
+ * few (N). Of 200 threads with two phases of 3 ms CPU time each, at 1 kHz, the first one got 46 % (now 47 % to 50 %).
+ * For the same reason, the nominal intervals of these sightings do not count: they come from windows of few
+ * sightings.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CPU_WEIGHTS_H
 #define CONVERT_PROF2PBIN_CPU_WEIGHTS_H
@@ -62,7 +64,7 @@ struct weighed_thread {
     uint64_t left, each_ns, rest, odd;
     bool orphan;     /* no sighting can get its total */
     bool equal;      /* all its sightings have the same weight, 1 */
-    uint64_t own_ns; /* CPU time that no engine counts: in the kernel at its begin and end */
+    uint64_t own_ns; /* CPU time that no engine counts: in the kernel at its beginning and end */
 };
 
 struct cpu_weights {

@@ -271,7 +271,7 @@ static void place_calls(struct program *p)
                        side->seen.all / same->seen.all);
 }
 
-/* What each program has too much or too little. Returns the sum. */
+/* Determines the excess or lack of each program. Returns the sum. */
 static double settle_programs(struct kernel_share *share)
 {
     double all = 0;
@@ -292,7 +292,7 @@ static double settle_programs(struct kernel_share *share)
     return all;
 }
 
-/* How many sightings of a side of W its own ticks make too many. */
+/* How many sightings of a side of W are too many according to its own ticks. */
 static double suggest(const struct window *w, const struct side *side, const struct program *p)
 {
     double part = (w->ticks.kernel + FEW * raw_share_kernel(p->ticks)) / (w->ticks.all + FEW);
@@ -386,7 +386,7 @@ static void put_nearby(struct nearby *nearby, uint32_t location)
     nearby->count += nearby->count < SEEN_BEFORE;
 }
 
-/* Of processes like that of IMAGE. */
+/* What was seen near the sightings of processes like that of IMAGE. */
 static struct nearby *nearby_of(struct kernel_share *share, uint32_t image)
 {
     const struct raw_extension *ext = share->ext;

@@ -1,9 +1,9 @@
 /* Which sightings are in the kernel, in profiles of the ptrace engine.
  *
- * An interrupted thread stops some microseconds later. If it enters a system call or has a page fault in that time, it
- * stops at the end of that, as if it had been there, so that programs that often call the kernel are seen there too
- * often. On the CPU of the sampler, threads stop at once, but page faults are not seen. The ticks of the kernel are
- * unbiased, but rare: 250 per second, where a sampler takes 1000 or 10,000 samples.
+ * An interrupted thread stops some microseconds later. If it enters a system call or has a page fault in that time, it stops
+ * at the end of that, as if it had been there, so that programs that often call the kernel are seen too often in the kernel.
+ * On the CPU of the sampler, threads stop at once, but page faults are not seen. The ticks of the kernel are unbiased, but
+ * rare: 250 per second, where a sampler takes 1000 or 10,000 samples.
  *
  *   side:    sightings on the CPU of the sampler, or on another one. Each side is settled alone.
  *   program: the sightings in the kernel of all processes of a program are too many, or too few, if their share differs
@@ -12,7 +12,7 @@
  *            Of an excess on other CPUs, system calls go first, as far as there are fewer of them on the CPU of the sampler;
  *            of these, those of places that call the kernel more seldom there (call_places.h).
  *   window:  the time of a process between two records of its ticks, 0.1 s or more. A part of the excess is removed
- *            from each: what its own ticks suggest, together with FEW ticks of the program's share. Not so of system calls
+ *            from each: what its own ticks suggest, together with FEW ticks of the program's share. Exempt are system calls
  *            whose places have parts of their own.
  *
  * A removed sighting counts as user code: in a page fault as the code that had it; in a system call in turn as one of the

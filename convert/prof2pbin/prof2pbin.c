@@ -41,7 +41,7 @@ static char *losses(const struct raw_profile *raw)
     return all;
 }
 
-/* Warns how much --salvage kept. */
+/* Warns about how much --salvage kept. */
 static void report_salvage(struct prof_options *o, const struct raw_profile *raw)
 {
     char *lost = losses(raw);

@@ -69,7 +69,7 @@ static bool reaches(const struct source_values *v, uint64_t time_ns)
     return true;
 }
 
-/* Reads on until each source has a reading at TIME_NS or later, or there are no more. Returns 0, or -1. */
+/* Continues to read until each source has a reading at TIME_NS or later, or there are no more. Returns 0, or -1. */
 static int read_until(struct source_values *v, uint64_t time_ns, struct error *err)
 {
     while (!v->ended && !reaches(v, time_ns)) {

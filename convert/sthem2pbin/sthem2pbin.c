@@ -215,7 +215,7 @@ static int write_pbin(struct options *o, struct stream *in, const struct sthem_s
     return -1;
 }
 
-/* Refuses so long a beginning without a line or a column before a pipe is copied to a file. */
+/* Refuses data without a line end or a separator in its first megabyte, before a pipe is copied to a file. */
 static int check_beginning(struct stream *in, struct error *err)
 {
     const uint8_t *data;

@@ -20,7 +20,7 @@ enum { NONE = 0 }; /* no node */
 static const uint64_t longest_notice_ns = 1000000000;
 
 struct node {
-    uint64_t begin, last; /* addresses, both inside */
+    uint64_t begin, last; /* addresses, both inclusive */
     uint32_t map;
     uint32_t priority; /* not below those of its children */
     uint32_t left, right;
@@ -190,8 +190,8 @@ static uint32_t piece_at(const struct address_spaces *s, const struct space *spa
     return best != NONE && s->nodes[best].last >= address ? best : NONE;
 }
 
-/* Does MAPX put memory without a file inside the code of a file, which goes on before and after it? Programs do so to have large pages
- * (node --use-largepages, iodlr): they copy their own code there. */
+/* Does MAPX put memory without a file inside the code of a file, which continues before and after it? Programs do so
+ * to have large pages (node --use-largepages, iodlr): they copy their own code there. */
 static bool is_own_code(const struct address_spaces *s, const struct space *space, uint32_t mapx)
 {
     const struct raw_mapx *map = &s->ext->mapx[mapx];

@@ -38,7 +38,7 @@ struct code_file {
     bool debug_searched, others_searched, cache_searched, no_dwarf;
     bool incomplete;      /* answers lack what another file has: they are not kept */
     bool damage_reported; /* one warning for each file, however much is damaged */
-    bool debug_reported;  /* the same of why a debug file is not used */
+    bool debug_reported;  /* the same for why a debug file is not used */
 };
 
 struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
@@ -183,7 +183,7 @@ static const struct elf_symbol *symbol_at(struct code_file *file, uint64_t addre
 }
 
 /* Gives address INDEX, which has no frames, one with the source file of the object file of SYMBOL. It is in the cache with a mark
- * in place of its discriminator, because not everybody wants it. BEFORE has the frame of the address before; NULL: another. */
+ * in place of its discriminator, because not every caller wants it. BEFORE has the frame of the address before; NULL: another. */
 static void add_object_file(struct code_file *file, const struct elf_symbol *symbol,
                             const struct elf_symbol *before, size_t index,
                             struct dwarf_answer *answer)
@@ -238,7 +238,7 @@ static void report_damage(struct code_file *file, const struct dwarf_answer *ans
                    file->debug != NULL ? file->debug->path : file->image->path);
 }
 
-/* Another file than those of the program cannot be used: its answers lack something. */
+/* A file other than the program's own cannot be used: answers lack something. */
 static void report_missing(struct code_file *file, const struct error *missing, const char *lost)
 {
     const struct elf_file *debug = file->debug != NULL ? file->debug : file->image;
@@ -312,7 +312,7 @@ static void put_question(struct code_file *file, const uint64_t *addresses, size
     dwarf_worker_complete(file->worker, between, count);
 }
 
-/* Opens the cache, when that is first asked for. */
+/* Opens the cache when it is first needed. */
 static void search_cache(struct code_file *file)
 {
     if (!file->cache_searched && !file->options->no_cache)
@@ -413,7 +413,7 @@ static void search_files(struct code_file *file)
 
 void code_file_announce(struct code_file *file, const uint64_t *addresses, size_t count)
 {
-    struct error later = {0}; /* if no worker can be started now, whoever needs it says so */
+    struct error later = {0}; /* if no worker can be started now, its first use reports that */
     search_files(file);
     if (file->no_dwarf || frame_cache_has(file->cache, addresses, count))
         return;

@@ -47,9 +47,9 @@ void code_file_end(struct code_file *file);
 void code_file_announce(struct code_file *file, const uint64_t *addresses, size_t count);
 
 /* Looks up COUNT (at most MAX_QUESTION) ascending addresses: in the debug information, and in symbols and unwind
- * tables, after code_file_image. ANSWER has no frames for an address without debug information, or if reading it failed, which is a warning.
- * NAMES[i] is the name of the function in the symbols or unwind tables, a number in STRINGS like those in ANSWER, if it is more
- * precise or the debug information has none; else 0. */
+ * tables, after code_file_image. ANSWER has no frames for an address without debug information, or if reading it
+ * failed, which is a warning. NAMES[i] is the name of the function in the symbols or unwind tables, a number in
+ * STRINGS like those in ANSWER, if it is more precise or the debug information has none; else 0. */
 void code_file_find(struct code_file *file, const uint64_t *addresses, size_t count,
                     struct strings *strings, struct dwarf_answer *answer, uint32_t *names);
 

@@ -26,7 +26,7 @@ struct map {
 /* Files whose workers may run at the same time: each is a process and a descriptor. */
 enum { AWAKE = 32 };
 
-/* Debug files are downloaded for files with at least one of so many samples. */
+/* Debug files are downloaded for files with at least one in this many samples. */
 enum { WORTH = 100 };
 
 struct code_maps {
@@ -43,7 +43,7 @@ struct code_maps {
     struct code_file *awake[AWAKE]; /* used last, the latest first; borrowed */
     struct code_file **opened;      /* in the order in which that was done; borrowed */
     size_t opened_count, opened_capacity, closed_count, most_open;
-    struct strings *missing; /* labels that a warning was given for */
+    struct strings *missing; /* labels for which a warning was given */
     const struct symbolizer_options *options;
     struct debuginfod *servers; /* NULL: none */
     struct reporter *reporter;
@@ -71,7 +71,7 @@ static struct map copy_map(const struct code_map *from)
     return m;
 }
 
-/* How many files may be open at the same time, with what they need of descriptors. */
+/* How many files may be open at the same time, given the descriptors that each needs. */
 static size_t most_open(void)
 {
     enum { EACH = 5, OTHERS = 16 }; /* descriptors */
@@ -207,7 +207,8 @@ static bool is_held(const struct code_maps *s, const struct code_file *file)
     return held;
 }
 
-/* A file is about to be opened: of those that may be closed, the one that was opened first is, if there are too many. */
+/* Called before a file is opened: if too many are open, closes the one that was opened first among those that may be
+ * closed. */
 static void make_room(struct code_maps *s)
 {
     if (s->opened_count - s->closed_count < s->most_open)

@@ -35,9 +35,9 @@ const char *code_maps_name(const struct code_maps *maps, size_t index);
 enum { MAX_HELD = 8 };
 size_t code_maps_held(const struct code_maps *maps);
 
-/* The file of mapping INDEX, which is searched at the first call; borrowed until the next call, or until the next but one
- * if two may be open: it may close it to open another. NULL after a warning if it is not found. Sets *MAPPING for elf_mapping_address, borrowed until
- * code_maps_delete. */
+/* The file of mapping INDEX, which is searched for at the first call. A call may close a file to open another: the
+ * result is borrowed until the next call, or until the next but one if two may be open. NULL after a warning if it is
+ * not found. Sets *MAPPING for elf_mapping_address, borrowed until code_maps_delete. */
 struct code_file *code_maps_file(struct code_maps *maps, size_t index,
                                  const struct elf_mapping **mapping);
 

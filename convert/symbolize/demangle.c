@@ -106,9 +106,9 @@ static size_t identifier_length(const char *at, size_t most)
     return length < most ? length : most;
 }
 
-/* The library takes memory as it likes for a name of D, whose text can double with each second reference ("Q") to a type that was
- * before, and calls itself for each letter of some types. References to identifiers, which begin with their lengths, only repeat
- * these. Names of the standard library have up to 22 references to types, and repeat 220 letters. */
+/* The library allocates memory without limit for a name of D, whose text can double with each second reference ("Q") to a type
+ * that was before, and calls itself for each letter of some types. References to identifiers, which begin with their lengths,
+ * only repeat these. Names of the standard library have up to 22 references to types, and repeat 220 letters. */
 static char *undo_d(const char *name, struct demangle_costs *costs)
 {
     enum { MAX_LETTERS = 4096, MAX_TYPES = 32 };

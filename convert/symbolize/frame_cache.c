@@ -27,7 +27,7 @@ struct entry {
 struct frame_cache {
     struct cache_folder *folder;
     char *name;            /* of the file in the folder */
-    char *identity;        /* of what the answers are about */
+    char *identity;        /* of the files that the answers are about */
     struct strings *names; /* of the caller */
     struct entry *entries; /* the first FOUND are those of the file, in ascending order */
     struct dwarf_frame *frames;
@@ -35,9 +35,9 @@ struct frame_cache {
 };
 
 /* ---- the file ----
- * magic, u64 XXH3 of what follows: identity; u32 count of strings, each u32 length and bytes; u32 count of frames, each u32
- * function, u32 file, u32 line, u32 checksum, u32 discriminator; u32 count of addresses, each u64 address, u32 first frame, u32 symbol, u8 count of frames;
- * all little-endian. */
+ * magic, u64 XXH3 of what follows: identity; u32 count of strings, each u32 length and bytes; u32 count of frames,
+ * each u32 function, u32 file, u32 line, u32 checksum, u32 discriminator; u32 count of addresses, each u64 address,
+ * u32 first frame, u32 symbol, u8 count of frames; all little-endian. */
 
 /* The numbers in NAMES of the strings, in their order; *COUNT of them. Caller frees. */
 static uint32_t *take_strings(struct frame_cache *c, struct cursor *in, size_t *count)

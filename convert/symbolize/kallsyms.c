@@ -63,7 +63,7 @@ static bool add_line(struct kallsyms *k, const uint8_t *line, size_t length)
     return true;
 }
 
-/* Of names for one address the first in the file is found. */
+/* Of several names for one address, the first in the file is found. */
 static int compare_symbols(const void *left, const void *right)
 {
     const struct kernel_symbol *a = left, *b = right;

@@ -26,7 +26,7 @@ struct locations {
     size_t key_count, key_capacity;
 };
 
-/* Where a tid comes twice (renamed, or given to another thread) the last name counts. */
+/* Where a tid occurs twice (renamed, or given to another thread), the last name counts. */
 static void name_threads(struct locations *l, const struct location_facts *facts)
 {
     l->named = mem_zalloc(facts->thread_count, sizeof(struct raw_thread *));
@@ -109,7 +109,7 @@ const struct numbers *locations_numbers(const struct locations *l)
     return &l->pcs;
 }
 
-/* Maps are defined when a location first refers to them, as only then their file is looked for. */
+/* Maps are defined when a location first refers to them, because their file is only looked for then. */
 static uint32_t define_map(struct locations *l, uint32_t index, bool used)
 {
     if (index >= l->map_count)

@@ -25,7 +25,8 @@ struct pc_sums {
 struct pc_sum *pc_sums_at(struct pc_sums *sums, uint64_t pc);
 void pc_sums_free(struct pc_sums *sums);
 
-/* Tells SYMBOLIZER how many samples are in each of its MAP_COUNT mappings (symbolizer_count). Returns how many are in none. */
+/* Passes to SYMBOLIZER how many samples are in each of its MAP_COUNT mappings (symbolizer_count). Returns how many
+ * are in none. */
 uint64_t pc_sums_count_maps(const struct pc_sums *sums, size_t map_count,
                             struct symbolizer *symbolizer);
 

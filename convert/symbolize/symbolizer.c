@@ -48,7 +48,7 @@ struct symbolizer {
     struct reporter *reporter;
 };
 
-/* The answer for the last address: its neighbours are mostly on the same line of the same function. */
+/* The answer for the last address: its neighbours are usually on the same line of the same function. */
 struct last_frames {
     uint32_t symbol;
     uint32_t first; /* in the answer */

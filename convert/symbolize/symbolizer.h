@@ -66,9 +66,9 @@ void symbolizer_resolve_in(struct symbolizer *symbolizer, const uint64_t *pcs, c
 /* Index of the first mapping that contains PC; UINT32_MAX for none. */
 uint32_t symbolizer_find_map(const struct symbolizer *symbolizer, uint64_t pc);
 
-/* The file used for map INDEX, for the metadata of the profile: its path (NULL if none was found), and its build-id in
- * lower-case hex ("" if it has none), or what was recorded if no file was found or it has none. Both are borrowed. Loads the file if
- * necessary. */
+/* The file used for map INDEX, for the metadata of the profile: its path (NULL if none was found), and its build-id
+ * in lower-case hex ("" if it has none), or the recorded one if no file was found or it has none. Both are borrowed.
+ * Loads the file if necessary. */
 const char *symbolizer_path(struct symbolizer *symbolizer, size_t index);
 const char *symbolizer_build_id(struct symbolizer *symbolizer, size_t index);
 

@@ -17,7 +17,7 @@ enum { RESTS = 4096 };
 
 /* Cycles as time in whole ns. What is lost by rounding is kept for each combination of program counters (by its hash) and
  * added to its next cycle: each has its time to 1 ns. If it were kept for all together, the rounding would beat with
- * loops: at 4 GHz one of four cycles has the nanosecond, in a loop of four cycles always the same one. */
+ * loops: at 4 GHz, one cycle in four gets the nanosecond, and in a loop of four cycles, always the same one. */
 struct timer {
     double per_cycle; /* [ns] */
     uint64_t before;  /* the cycle before */
