@@ -109,7 +109,7 @@ static void build(struct builder *b, const struct span *span, size_t level)
     }
 }
 
-/* The width of a row is its value. Only if what is not code takes more than all code, it is drawn with a third of the width
+/* The width of a row is its value. Only if what is not code takes more than all code is it drawn with a third of the width
  * of code: otherwise, code would be too small to see. */
 static void set_widths(struct builder *b, size_t count)
 {

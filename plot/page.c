@@ -16,7 +16,8 @@ enum {
     USUAL_ROWS = 100
 };
 
-/* Of plot/page and plot/vendor, with the hashes that the policy allows; plot/page/embed generates them. */
+/* The script and the style of plot/page and plot/vendor, with the hashes that the policy allows; plot/page/embed
+ * generates them. */
 extern const unsigned char page_script[], page_style[];
 extern const size_t page_script_size, page_style_size;
 extern const char page_script_hash[], page_style_hash[];

@@ -336,7 +336,7 @@ static void check(const struct options *o, struct argp_state *state)
         argp_error(state, "--start must be less than --end");
 }
 
-/* What is drawn of rows and calls. */
+/* Options about rows and calls. */
 static error_t parse_rows(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;

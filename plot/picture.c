@@ -147,7 +147,7 @@ static int write_script(const struct picture_request *r, const struct plot *plot
     return result;
 }
 
-/* The frame of a picture, with what ERR says of it. */
+/* The frame of an empty picture, with the text of ERR. */
 static void draw_nothing(struct plot *plot, const struct error *err)
 {
     static const char title[] = "Nothing is selected";

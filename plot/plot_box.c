@@ -234,7 +234,7 @@ static struct extent axis_of(const struct spreads *s, bool violin, double most)
     return (struct extent){least < 0 ? low - margin : -0.02 * high, high};
 }
 
-/* What is beyond the axis in numbers. */
+/* Shows what is beyond the axis as numbers. */
 static void put_beyond(struct spreads *s, const struct frame *frame)
 {
     bool cells = plot_is_text(s->plot);
@@ -380,7 +380,7 @@ static char *rows_text(const struct spreads *s)
                       s->all - s->count == 1 ? "" : "s", 100 * LEAST);
 }
 
-/* What is drawn how, and what is not drawn. Caller frees. */
+/* Describes what is drawn and how, and what is not drawn. Caller frees. */
 static char *legend_of(const struct spreads *s, bool violin, struct extent axis)
 {
     bool cells = plot_is_text(s->plot), boxes = !violin || s->plot->options->boxes;
@@ -400,7 +400,7 @@ static char *legend_of(const struct spreads *s, bool violin, struct extent axis)
     return text;
 }
 
-/* What is drawn of which files. Caller frees. */
+/* Describes what is drawn, and from which files. Caller frees. */
 static char *subtitle_of(const struct spreads *s, bool violin, struct extent axis)
 {
     const struct plot_options *o = s->plot->options;

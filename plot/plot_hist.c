@@ -291,7 +291,7 @@ static void put_rows(const struct hist *h)
                s->theme->bar, HEIGHT, s->theme->text, HEIGHT, s->theme->more);
 }
 
-/* Of ROW, at the right. Caller frees. */
+/* The note of ROW, at the right. Caller frees. */
 static char *note_of(const struct hist *h, const struct hist_row *row)
 {
     size_t length = h->brief ? strcspn(row->note, ",") : strlen(row->note);

@@ -247,7 +247,7 @@ static bool put_name(struct scatter *s, const struct ranked_row *row)
     return any;
 }
 
-/* In the lower right corner, which names then avoid. */
+/* Writes the note in the lower right corner, which names then avoid. */
 static void put_note(struct scatter *s, size_t nameless)
 {
     bool cells = plot_is_text(s->plot);

@@ -41,8 +41,8 @@ void spread_free(struct spread *spread);
 /* Kish's effective number of values: as many equal weights would carry as much information. */
 double spread_effective(const struct spread *spread);
 
-/* Of runs, interpolated between the two nearest values; of weighted values, the smallest one up to which the values have
- * this PART of the weight. SPREAD must have values. */
+/* The quantile for PART: of runs, interpolated between the two nearest values; of weighted values, the smallest one up
+ * to which the values have this PART of the weight. SPREAD must have values. */
 double spread_quantile(const struct spread *spread, double part);
 
 /* Whiskers end at the last values within 1.5 times the height of the box, but never inside it, because
@@ -52,7 +52,7 @@ struct box spread_box(const struct spread *spread);
 /* Silverman's rule for the kernel width, but at least 1e-4 of LARGEST. */
 double spread_bandwidth(const struct spread *spread, double largest);
 
-/* With kernels of WIDTH; the unit is arbitrary. */
+/* The density at AT, with kernels of WIDTH; its unit is arbitrary. */
 double spread_density(const struct spread *spread, double at, double width);
 
 #endif

@@ -31,8 +31,8 @@ struct scale {
 /* Adds SI prefixes only to units that have them, and never "ks". */
 struct scale scale_for(double largest, const char *unit);
 
-/* Where a scale ends that shows values up to CODE, and up to REST of what is not code: at CODE if that would be too small to
- * see beside the rest, else at the larger one. */
+/* The end of a scale that shows values up to CODE and, of what is not code, up to REST: CODE if that would be too small to
+ * see beside REST, else the larger one. */
 double scale_end(double code, double rest);
 
 /* "12.3 mJ", with three digits. Caller frees. */

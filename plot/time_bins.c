@@ -252,7 +252,7 @@ static void fill_and_name(void *opaque, const struct scanned *m, const struct pb
     struct reading *r = opaque;
     fill(opaque, m, all);
     if (r->request->lanes == 0 || overlap(m->begin, m->end, r->start, r->end) <= 0)
-        return; /* R knows the threads between START and END */
+        return; /* R has only the threads between START and END */
     for (size_t j = 0; j < m->threads; j++)
         name_lane(r, all, m->thread[j]);
 }
