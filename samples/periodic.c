@@ -35,7 +35,7 @@ static double now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Loops per ns: the best of some tries. */
+/* Loops per ns: the best of several tries. */
 static double speed(void)
 {
     double best = 0;

@@ -108,7 +108,8 @@ def dialects(profile):
     start = 1_700_000_000_000_000
     samples = [raw.Sample(value, [raw.Thread(*t) for t in threads], start + now // 1000)
                for (value, threads), now in zip(profile.samples, profile.times)]
-    # As the original samplers wrote them: labels without folders, and the maps of the newer dialects behind the samples.
+    # As the original samplers wrote them: labels without folders, and the maps of the newer dialects after the
+    # samples.
     maps = [raw.Map(address, size, os.path.basename(label)) for address, size, label in profile.vmmaps]
     small = [m for m in maps if m.size <= 1 << 16]  # the aggregated dialect has 16 bytes for each byte of code
     for dialect in raw.DIALECTS:
@@ -166,7 +167,7 @@ def gmon(folder):
 
 
 def moved(profile, program):
-    """As OP-TEE writes it: addresses are those after __text_start, and 32 more."""
+    """As OP-TEE writes it: addresses count from __text_start, plus 32."""
     symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
     start = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" __text_start"))
     h = profile.histograms[0]
