@@ -320,7 +320,7 @@ class Windows(TableCase):
             for what in ("time", "samples"):
                 got = sum(F(self.rows_by_key(p, keys).get(key, {}).get(what) or 0) for p in parts)
                 self.close(got, F(row[what]), (key, what))
-        # intervals at a border are shared with the samples on the other side in the whole only
+        # only in the whole profile are intervals at a border shared with the samples on the other side
         self.close(sum(F(p["total"]["energy"]) for p in parts), F(whole["total"]["energy"]), "energy")
 
     def test_phases(self):
@@ -523,7 +523,8 @@ class Limits(TableCase):
         return [r for r in json.loads(done.out)["rows"] if r["samples"] > 0], done.err
 
     def test_ci_of_energy(self):
-        """Those of phases: what a window moves is the larger part, for the row with less power more so."""
+        """Intervals of phases: the energy that windows move is the larger part, even more so for the row with less
+        power."""
         rows, err = self.ci_of_phases()
         rows.sort(key=lambda r: r["power"])
         self.assertNotIn("no intervals", err)

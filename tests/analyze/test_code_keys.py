@@ -195,7 +195,7 @@ class CodeKeys(Profiled):
         self.assertEqual(self.table("-k", "basic-block", f"{self.folder}/sum.pbin"), rows)
 
     def test_jump_targets(self):
-        """A block of burn_50 is divided where the file says that jumps lead; what is no line of two addresses is ignored."""
+        """A block of burn_50 is divided where the file says that jumps lead; lines without two addresses are ignored."""
         program, profile = os.path.join(self.folder, "burn"), os.path.join(self.folder, "burn.pbin")
         shutil.copy(os.path.join(SAMPLES, "burn"), program)
         self.succeeds(["prof2pbin", "-q", os.path.join(SAMPLES, "out.bin.bz2"), "-o", profile])
@@ -245,7 +245,7 @@ class CodeKeys(Profiled):
                                                  if r["instruction"] == "_no_code"))
 
     def test_parts_and_jobs(self):
-        """The same however many threads read, with one warning a file."""
+        """The same however many threads read, with one warning per file."""
         path, _, profile = self.x86()
         files = [shutil.copy(profile, f"{self.folder}/{i}.pbin") for i in range(6)]
         os.remove(path)

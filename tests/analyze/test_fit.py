@@ -262,7 +262,7 @@ class FitTest(tool.Case):
         self.assertAlmostEqual(sums[(GROUPS - 1, ENERGY, ENERGY)] / 2**80 / wanted, 1, 9)
 
     def test_every_way_to_the_same_bits(self):
-        """Blocks, shards, random trees, few threads or many samples a window: the same sums, the same table."""
+        """Blocks, shards, random trees, few threads or many samples per window: the same sums, the same table."""
         for seed, held, threads in ((1, 1, 1), (2, 3, 2), (3, 10, 3), (4, 700, 1)):
             profiles = [make(wandering(10 * seed + i, 3000, threads=threads, held=held), threads, threads)
                         for i in range(4)]
@@ -345,7 +345,7 @@ class FitTest(tool.Case):
         self.assertEqual(list(self.rows("--filter", "function=f1", path)[0]), ["f1"])
 
     def test_averages(self):
-        """A recording that knows CPU times only over several samples says so."""
+        """A recording whose CPU times are known only over several samples is reported."""
         rng = random.Random(13)
         for averaged in (True, False):
             ns = [rng.randrange(MS // 2, 2 * MS) for _ in range(3000)]
@@ -444,9 +444,10 @@ class FitTest(tool.Case):
 
     @staticmethod
     def shared(rng, seconds, on=1.5 * MS, off=4.5 * MS, update=10 * MS, turns=1):
-        """What prof2pbin makes of the ptrace engine beside other programs, which leave the thread the CPU for ON, then for OFF not.
-        It needs 10 W in f0, for 5 TURNS ms of CPU time, and 20 W in f1, for 6 TURNS ms; 4 W are drawn all the time. CPU times are exact, if
-        it was seen running twice, at samples without threads, where the sensor was updated. Returns samples and the truth."""
+        """What prof2pbin makes of the ptrace engine beside other programs, which leave the CPU to the thread for ON,
+        then take it for OFF. It needs 10 W in f0, for 5 TURNS ms of CPU time, and 20 W in f1, for 6 TURNS ms; 4 W
+        are drawn all the time. CPU times are exact, if it was seen running twice, at samples without threads,
+        where the sensor was updated. Returns samples and the truth."""
         samples, open_, cpu, known, t, last, stays = [], [], 0.0, 0.0, 0.0, 0, []
         while t < seconds * 1e9:  # stays: (end, CPU time so far at the end)
             d = rng.expovariate(1 / (off if len(stays) % 2 else on))

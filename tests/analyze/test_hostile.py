@@ -1,4 +1,4 @@
-"""Files with right checksums and wrong contents: one line, exit status 1, no crash, no endless work.
+"""Files with correct checksums and wrong contents: one line, exit status 1, no crash, no endless work.
 
 SPDX-License-Identifier: MIT
 """
@@ -363,7 +363,7 @@ class Sums(HostileCase):
 
 
 class Damage(HostileCase):
-    """Any field changed to any value, the checksum made right: no crash, one line at most."""
+    """Any field changed to any value, with the checksum corrected: no crash, one line at most."""
 
     def blocks(self, data):
         at = 16

@@ -191,7 +191,7 @@ class Places(tool.Case):
             self.assertEqual(set(self.samples("function", "--filter=function=" + pattern, file)), set(found))
 
     def test_very_long_names(self):
-        """For people they lose arguments, as few as suffice, else their end; for programs nothing."""
+        """For people, they lose as few arguments as suffice, or else their end; for programs, nothing."""
         inner, many = "g<" + "int, " * 1000 + "int>", ", ".join("h<%d>" % i for i in range(1000))
         names = {f"void f<{inner}>(int)": "void f<g<...>>(int)", f"void f<{many}>(int)": "void f<...>(int)", f"k({inner})": "k(...)",
                  "x" * 5000: "x" * 4093 + "..."}

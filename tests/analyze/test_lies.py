@@ -1,4 +1,4 @@
-"""Profiles with valid checksums that no program would write: refused, or added up rightly, never wrong numbers.
+"""Profiles with valid checksums that no program would write: refused, or added up correctly, never wrong numbers.
 
 SPDX-License-Identifier: MIT
 """

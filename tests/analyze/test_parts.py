@@ -23,7 +23,7 @@ def blocks(data):
 
 
 def padded(data):
-    """Each block of samples half a megabyte from the next: a part has four megabytes at least."""
+    """Each block of samples is half a megabyte from the next, because a part has at least four megabytes."""
     out = [data[:16]]
     for block in blocks(data):
         out.append(block)

@@ -125,7 +125,7 @@ class ShareTest(tool.Case):
             self.succeeds(["pbin-aggregate", "-q", "--others", "ignore", path])
 
     def test_other_programs_by_the_second_implementation(self):
-        """From seed 34 on, threads come and go; from 36 on, CPU times are sightings; from 38 on, a part is selected. Every fourth
+        """With seeds from 34, threads come and go; from 36, CPU times are sightings; from 38, a part is selected. Every fourth
         recording has own_intervals."""
         for seed in tool.some(range(30, 42), 5):
             rng, held, threads = random.Random(seed), seed % 2, 1 + seed % 3
@@ -285,8 +285,8 @@ class ShareTest(tool.Case):
             self.assertAlmostEqual(total["energy"] / facts["energy_J"], 1, 9, part)
 
     def test_busy_time_is_not_idle(self):
-        """A thread that always used its CPU: no energy is idle, though the first sample shares half of its interval with
-        nobody and the power falls."""
+        """A thread that always used its CPU: no energy is idle, though the first sample shares half of its interval
+        with no other and the power falls."""
         for count in (3, 8, 20, 100, 3000):
             samples = [pbin.Sample(MS, 10.0 if i // 5 % 2 else 30.0, [(0, i // 7 % 3, MS)]) for i in range(count)]
             rows, total = self.run_on(make(samples, cpus=1))

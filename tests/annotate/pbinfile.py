@@ -15,7 +15,7 @@ def i128(value):
 
 
 class Writer:
-    """Collects definitions; bytes() makes the file: one thread, a sample a location."""
+    """Collects definitions; bytes() makes the file: one thread, one sample per location."""
 
     def __init__(self, **meta):
         self.meta = {"cpu_time": 1, "times": 1, **meta}

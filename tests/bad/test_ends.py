@@ -82,7 +82,7 @@ class Inputs(Case):
         with subprocess.Popen([tool.path(argv[0]), *argv[1:]], stdin=theirs, stdout=theirs, stderr=theirs,
                               env=dict(env, **environment), start_new_session=True) as process:
             os.close(theirs)
-            os.write(ours, b"\4" * 20)  # the end of the input, however often it is asked for
+            os.write(ours, b"\4" * 20)  # the end of the input, however often it is read
             text = b""
             try:
                 while part := os.read(ours, 65536):

@@ -153,7 +153,7 @@ def report_rate(report, ways, hertz, threads, work, rounds):
 
 
 def add_ordinary_user(ways, bench, nothing):
-    """Who may not sample whole CPUs; if files of this folder can be used by others."""
+    """A user who may not sample whole CPUs, if others can use the files of this folder."""
     setpriv = shutil.which("setpriv")
     if os.getuid() != 0 or setpriv is None:
         return

@@ -38,7 +38,7 @@ class Program:
 
 
 def walk(rng, work, stay, samples):
-    """SAMPLES functions, each with a share like its WORK; a stay lasts STAY samples in the mean."""
+    """SAMPLES functions, each with a share like its WORK; a stay lasts STAY samples on average."""
     names, weights = list(work), list(work.values())
     now = None
     for _ in range(samples):

@@ -50,7 +50,7 @@ class Labels(Compare):
         return self.file(name, pbin.write(p))
 
     def test_missing_is_zero(self):
-        """_idle that is missing is no energy; a function that is missing is gone."""
+        """A missing _idle counts as no energy; a missing function is gone."""
         with_idle, without = self.energy_file("a.pbin", f=4, g=1, _idle=2), self.energy_file("b.pbin", f=4)
         for base, other, values, verdict in ((with_idle, without, (2, 0), "gone"), (without, with_idle, (0, 2), "new")):
             rows, _ = self.compare("energy", [base], [other])

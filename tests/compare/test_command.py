@@ -82,7 +82,7 @@ class Gate(tool.Case):
         self.assertRegex(self.gate("total:time>10%", BASE, SLOWER, 3)[0], r": [0-9.]+ s, base [0-9.]+ s, p ")
 
     def test_limits_are_in_the_unit_of_the_values(self):
-        """Volt seconds are no joules."""
+        """Volt seconds are not joules."""
         runs = [self.file(f"{n}.pbin", pbin.write(profiles.make(n, pmu=pbin.VOLTAGE, unit="V"))) for n in (1, 2)]
         for condition in ("energy>1J", "power>1W"):
             ended = self.fails(["pbin-compare", "-q", *runs, "--fail-if", condition], f"--fail-if '{condition}'", status=2)

@@ -87,7 +87,7 @@ class Matching(tool.Case):
         self.assertLess(exact["rows"][0]["p"], bound["rows"][0]["p"])
 
     def test_entries_of_joined_clones(self):
-        """A walk to and fro between two parts of one function enters the whole once: nothing is proved."""
+        """A walk back and forth between two parts of one function enters the whole once: nothing is proved."""
         files = []
         for i, work in enumerate(({"f": 1, "f.cold": 1}, {"f": 1, "f.cold": 1, "g": 1})):
             files.append(self.profile(f"r{i}", ["f", "f.cold", "g"], work))

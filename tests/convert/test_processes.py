@@ -381,8 +381,8 @@ class Rule(Case):
                 self.assertAlmostEqual(got[1 + i], sums[i], delta=1, msg=(engine, pids))
 
     def test_short_threads_that_the_kernel_counts_late(self):
-        """The kernel reports what threads had used at a tick: of 200 threads of 0.25 ms, one of 16 had one. What is known of them
-        stays, and what the whole run has in addition is not of the first thread, which can be read until the end."""
+        """The kernel reports what threads had used at a tick: of 200 threads of 0.25 ms, one in 16 had one. The known
+        CPU times stay, and the rest of the run is not that of the first thread, which can be read until the end."""
         ext = Extended({"engine": "perf", "cpu_ns": str(100 * MS)}, [Image(1, "/bin/a")], [],
                        [Task(1, 1)] + [Task(10 + i, 1, 10 * i) for i in range(200)], cpus=[(1, 20 * MS, 0)])
         samples, times = [], []
@@ -401,8 +401,8 @@ class Rule(Case):
         self.assertEqual(sums, {0x1000: 25 * MS, 0x1001: 25 * MS, 0x1002: 20 * MS, False: 30 * MS})
 
     def test_time_that_the_kernel_counts_for_processes(self):
-        """Perf events count too much for process 1, by more than a tick, too little for the first process 2, all for the second, which has its pid, and
-        what is known of 3 is of no process."""
+        """Perf events count too much for process 1, by more than a tick; too little for the first process 2; and
+        everything for the second one, which has the same pid. What is known of process 3 belongs to no process."""
         ext = Extended({"engine": "perf", "cpu_ns": str(1000 * MS)},
                        [Image(1, "/bin/a"), Image(2, "/bin/b", 5), Image(2, "/bin/c", 6, how=raw.EXEC), Image(2, "/bin/d", 50)], [],
                        [Task(1, 1), Task(2, 2, 5), Task(9, 2, 7), Task(2, 2, 50)],
@@ -681,7 +681,7 @@ class Facts(Case):
                                            ("file:x", "power", "W", "board", 1.0, 0, 0, "")])
         self.assertEqual(profile.readings, [(r.source, r.time, r.value, r.busy) for r in readings])
         at, machine = 0, 0
-        for count, cpu_ns in profile.busy:  # a straight line from the first reading that knows it
+        for count, cpu_ns in profile.busy:  # a straight line from the first reading that has it
             at += count
             machine += cpu_ns
             self.assertAlmostEqual(machine, max(0, times[at - 1] * 11 / 1000 - 11), delta=1)

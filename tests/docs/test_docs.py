@@ -142,7 +142,7 @@ class Options(unittest.TestCase):
         self.assertEqual([line for name in tools() for line in help_text(name).splitlines() if len(line) > 79], [])
 
     def test_help_has_no_lines_of_blanks(self):
-        """argp breaks a line behind a text that fills it exactly."""
+        """argp breaks a line after a text that fills it exactly."""
         self.assertEqual([f"{name}: below {above.strip()}" for name in tools()
                           for above, line in itertools.pairwise(help_text(name).splitlines()) if line.isspace()], [])
 

@@ -1,5 +1,5 @@
-/* Answers of a DWARF worker that was taken over: the input is what it sends. If the last byte is MAX_PARTS, the second half comes from
- * the other part.
+/* Answers of a DWARF worker that was taken over: the input is what it sends. If the last byte is MAX_PARTS, the
+ * second half comes from the other part.
  * SPDX-License-Identifier: MIT */
 #include <sys/socket.h>
 
@@ -21,7 +21,7 @@ static void touch(const struct strings *strings, const struct dwarf_answer *answ
         }
 }
 
-/* The worker may ask for files with split debug information. It gets its own, if the name begins with A. */
+/* The worker may ask for files with split debug information. It gets its own file, if the name begins with A. */
 static struct elf_file *open_split(void *context, const char *folder, const char *name)
 {
     struct error ignored = {0};

@@ -98,7 +98,7 @@ static void prepare(struct dwarf_units *units, struct elf_file *file, struct str
     units->sections = dwarf_sections_new(file, false);
 }
 
-/* Asks for begin and end of the pieces of MAP, at most COUNT of them. */
+/* Asks for the beginning and end of the pieces of MAP, at most COUNT of them. */
 static void ask(struct dwarf_units *units, const struct interval_map *map, size_t count)
 {
     struct dwarf_frame frames[MAX_FRAMES];

@@ -53,7 +53,7 @@ static inline uint32_t input_block_length(const uint8_t *at)
     return length;
 }
 
-/* Corrects the checksums of all blocks from AT on. With LENGTHS, a block that reaches beyond the end ends there. */
+/* Corrects the checksums of all blocks at or after AT. With LENGTHS, a block that reaches beyond the end ends there. */
 static inline void input_fix_blocks(uint8_t *data, size_t at, size_t size, bool lengths)
 {
     while (at <= size && size - at >= INPUT_BLOCK_HEAD + INPUT_BLOCK_TAIL) {
@@ -71,7 +71,7 @@ static inline void input_fix_blocks(uint8_t *data, size_t at, size_t size, bool 
     }
 }
 
-/* The offset of a block from AT on, chosen by SEED; SIZE if there is none. */
+/* The offset of a block at or after AT, chosen by SEED; SIZE if there is none. */
 static inline size_t input_choose_block(const uint8_t *data, size_t at, size_t size, unsigned seed)
 {
     size_t chosen = size;

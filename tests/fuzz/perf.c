@@ -5,7 +5,7 @@
 #include "convert/symbolize/address_spaces.h"
 #include "tests/fuzz/input.h"
 
-/* All records, once more where the mappings are known: a sample is looked for in them. */
+/* All records, and again once the mappings are known: samples are looked up in them. */
 static int follow(struct perf *perf, struct perf_processes *processes,
                   struct address_spaces *spaces, struct error *err)
 {

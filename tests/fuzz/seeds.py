@@ -215,7 +215,7 @@ def split_programs():
 
 
 def odd_programs():
-    """What compilers write seldom, or not for this machine."""
+    """What compilers rarely write, or not for this machine."""
     named = b"\0f@V_1\0f@@V_2\0_g\0resolve\0"
     symbols = elf.symbols(((1, elf.CODE, 16), (7, elf.CODE, 16), (14, elf.CODE, 0), (17, elf.CODE + 32, 16)))
     tables = [(".symtab", elf.SYMTAB, 0, 3, 24, symbols), (".strtab", elf.STRTAB, 0, 0, 0, named)]

@@ -7,7 +7,7 @@
 
 #include "tests/fuzz/input.h"
 
-/* What the Makefile renames main to. */
+/* The names that the Makefile gives to main. */
 int main_pbin_aggregate(int argc, char **argv);
 int main_pbin_annotate(int argc, char **argv);
 int main_pbin_callgraph(int argc, char **argv);

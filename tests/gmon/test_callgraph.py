@@ -1,4 +1,5 @@
-"""pbin-callgraph: the case of which gprof's answer is known, and its formats. tests/unit/callgraph.c has the arithmetic.
+"""pbin-callgraph: the case for which gprof's answer is known, and its formats. tests/unit/callgraph.c has the
+arithmetic.
 
 SPDX-License-Identifier: MIT
 """

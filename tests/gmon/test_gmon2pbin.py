@@ -424,7 +424,7 @@ class TrustedApplications(Case):
                 self.assertIn(f"no symbol __text_start: assuming that its code begins at {text:#x}", self.made.err)
                 self.assertEqual(samples, want)
                 self.assertGreaterEqual(set(want), {"first", "second", "__ta_entry"})
-                # with the symbol; and with nothing but a segment of code, whose begin it then must be
+                # with the symbol; and with nothing but a segment of code, whose beginning it must then be
                 named = elf + ".named"
                 subprocess.run(["llvm-objcopy-14", "--add-symbol=__text_start=.text:0", elf, named], check=True)
                 os.replace(named, elf)

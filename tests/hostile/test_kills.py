@@ -25,7 +25,7 @@ KILLS = int(os.environ.get("PBIN_KILLS", "6"))
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 BURN = os.path.join(tool.BUILD, "samples", "burn")
 SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "samples")
-SALVAGEABLE = 0.1  # [s] from the start of the command on, if sampler and command get a CPU
+SALVAGEABLE = 0.1  # [s] after the start of the command, if sampler and command get a CPU
 TICK = 0.01        # of /proc/uptime [s]
 
 
@@ -235,8 +235,8 @@ class Sampler(Case):
                               capture_output=True, check=False)
 
     def check_kill(self, out, began, where):
-        """The command goes on; what was recorded is in OUT.part, or already in OUT, between whose appearance and the end of
-        OUT.part there is a moment."""
+        """The command goes on; what was recorded is in OUT.part, or already in OUT, which appears a moment before
+        OUT.part ends."""
         part = out + ".part"
         if self.content(out) != b"old":
             done = self.complete(out)

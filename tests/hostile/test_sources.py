@@ -64,7 +64,7 @@ class Refused(Case):
                 for options in ((), ("--source-path", "/"), ("--prefix-map", "/proc=/proc/"), ("--prefix-map", "x=/")):
                     for cwd in (self.here, "/"):
                         if options == ("--prefix-map", "/proc=/proc/"):
-                            continue  # that folder was asked for
+                            continue  # that folder was requested
                         with self.subTest(path=path, options=options, cwd=cwd):
                             self.refused(path, *options, cwd=cwd)
 

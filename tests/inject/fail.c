@@ -1,6 +1,6 @@
 /* Preloaded into a tool: makes its N-th call of a function fail, or counts the calls.
  *
- *   FAULT=NAME:N:ERRNO[+]   the N-th call (with +: from it on) of NAME fails with ERRNO, a number, or moves a single
+ *   FAULT=NAME:N:ERRNO[+]   the N-th call (+: and all later ones) of NAME fails with ERRNO, a number, or moves a single
  *                           byte where ERRNO is 0
  *   FAULT_PATH=TEXT         open, read and pread: counts only those of files whose path contains TEXT
  *   FAULT_LOG=FILE          at the end, writes "NAME COUNT" for each function called
@@ -227,7 +227,7 @@ pid_t fork(void)
     if (fails(FORK))
         return -1;
     pid_t pid = next();
-    fault.counts &= pid != 0; /* the DWARF worker may not even ask for its number */
+    fault.counts &= pid != 0; /* the DWARF worker may not even ask for its process ID */
     return pid;
 }
 

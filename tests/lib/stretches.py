@@ -170,7 +170,7 @@ def level(samples, uses, price, most, rest, out):
                 moved = max(Fraction(0), min(over, limit(samples[j].cpu[l][1]) - out[j][l]))
                 out[i][k] -= moved
                 out[j][l] += moved
-    if len(samples) > 1:  # half an interval more at the begin, half an interval less at the end
+    if len(samples) > 1:  # half an interval more at the beginning, half an interval less at the end
         ends = [[max(Fraction(0), sign * (out[i][k] - limit(c))) for k, (_, c) in enumerate(samples[i].cpu)]
                 for i, sign in ((0, 1), (-1, -1))]
         moved = min(map(sum, ends))
@@ -316,7 +316,8 @@ def stretches(counts):
 
 
 def others_around(samples, begin, end, cpus):
-    """Others in the whole stretch around a part of it, which may be too short for the kernel's ticks; None: it is no part."""
+    """Others in the whole stretch around a part of it, which may be too short for the kernel's ticks; None: it is not
+    a part."""
     first = begin - begin % STRETCH
     whole, part = samples[first:first + STRETCH], samples[begin:end]
     if len(whole) == len(part):

@@ -66,7 +66,7 @@ class Ended:
     status: int  # negative: killed by that signal
     out: bytes
     err: str
-    peak: int    # resident memory at its highest [bytes], None unless run was asked for it
+    peak: int    # resident memory at its highest [bytes], None unless run was to measure it
     seconds: float
 
 
@@ -184,8 +184,8 @@ def measurement():
 
 
 def measured(check):
-    """For a method with a measurement() in it: three of those in a row are not spoiled. Any other failure counts at once. What
-    it found the first times, and passed later, is in again, for the runner to print."""
+    """For a method with a measurement() in it: three of those in a row are not spoiled. Any other failure counts at
+    once. Failures that later passed are listed in `again`, for the runner to print."""
     @functools.wraps(check)
     def method(self, *arguments):
         for _ in range(2):

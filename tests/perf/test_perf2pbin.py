@@ -269,7 +269,8 @@ class Made(PerfCase):
         self.assertIn("has no event x (-e), only dummy, cycles", self.fails(["perf2pbin", "-e", "x"], "<stdin>", stdin=data).err)
 
     def test_clock_before_counts(self):
-        """A profile of time needs a clock, wherever in the recording it is; one that only its group samples is none."""
+        """A profile of time needs a clock, wherever in the recording it is; one that is sampled only with its group
+        is not one."""
         faults, clock, cycles = (1, PAGE_FAULTS, 1, False), (1, CPU_CLOCK, 1000, True), (0, 0, 4000, True)
         for events, used in (((faults, clock), 1), ((faults, cycles, clock), 1), ((clock, cycles), 0), ((faults, (0, 1, 1, False)), 0),
                              ((faults, (1, CPU_CLOCK, 0, False)), 0), (((1, DUMMY, 1, False), faults, clock), 2)):

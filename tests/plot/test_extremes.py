@@ -1,4 +1,4 @@
-"""pbin-plot: one function, one sample, energy that is mostly not of the program, negative power.
+"""pbin-plot: one function, one sample, energy that is mostly not the program's, negative power.
 
 SPDX-License-Identifier: MIT
 """

@@ -263,7 +263,7 @@ class Pictures(Plot):
             self.assertLess(x, last[0])
 
     def test_cumulative_counts_code_alone(self):
-        """A thread that runs for a fifth of the time: most energy is idle, which is no function."""
+        """A thread that runs for a fifth of the time: most energy is idle, which is not a function."""
         made = pbin.Profile({"name": "c", "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": 1, "cpu_time": 1, "times": 1,
                              "samples": 1000, "wall_ns": 10**9}, [pbin.Thread(1, 1, "app")],
                             [pbin.Location(0x1000 + 16 * f, "app", [pbin.Frame(f"f{f}", f"f{f}", "", 0)]) for f in range(4)],
@@ -994,7 +994,8 @@ class Hostile(Plot):
                     self.assertTrue([t for t in texts if t.startswith("xxx") and "\u2026" in t and len(t) < 200])
 
     def test_characters_without_glyph(self):
-        """Pango draws them as boxes, which gnuplot makes larger than the picture. No font has those that are no characters."""
+        """Pango draws them as boxes, which gnuplot makes larger than the picture. No font has glyphs for code points
+        that are not characters."""
         hostile = ["a\ufdd0b", "\ufdd1" * 300, "\U000edcba\u0378"]
         shown = ["".join(c if c < "\u0300" else f"\\u{ord(c):04x}" for c in name) for name in hostile]
         pictures = {"png": [], "pdf": []}

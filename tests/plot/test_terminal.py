@@ -67,7 +67,7 @@ class Terminal:
                 return False
             try:
                 data = os.read(self.main, 65536)
-            except OSError:  # no process has it open any more
+            except OSError:  # no process has it open
                 data = b""
             if not data:
                 return until is None

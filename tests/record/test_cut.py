@@ -39,8 +39,8 @@ class Cut(tool.Case):
         return out
 
     def layout(self, data, count):
-        """Ends of the samples, {kind of block: (begin of the first one, end of the last one)}, and the end of the block of each
-        reading."""
+        """Ends of the samples, {kind of block: (beginning of the first one, end of the last one)}, and the end of the
+        block of each reading."""
         read, cursor, ends, blocks = [], Bytes(data, 32 + 272 * int.from_bytes(data[28:32], "little")), [], {}
         for _ in range(count):
             take_sample(cursor)

@@ -1146,8 +1146,8 @@ class Refusals(Case):
             self.assertIn(f"funcmeter: pattern '{pattern}': {text}", self.refused("--list", pattern, status=status))
 
     def test_fragments_and_loops(self):
-        """A part that the compiler moved out of a function has no return address, and is not hooked; a loop to the first instruction
-        of a function is no call; and the program computes what it does alone."""
+        """A part that the compiler moved out of a function has no return address, and is not hooked; a loop to the
+        first instruction of a function is not a call; and the program computes what it does alone."""
         program = self.build("parts", r"""
             #include <stdio.h>
             #include <stdlib.h>

@@ -296,7 +296,7 @@ class Truth:
             seen[tid] = True
         if self.engine == "perf":  # ptrace does not stop each of very many threads: their CPU time is one total
             self.assertGreaterEqual(len(seen), threads * 0.9)  # rings that two CPUs write to at once are read, too
-        # what a thread's birth and end cost in the kernel is not counted by perf events, the more the busier the machine is
+        # what a thread's birth and end cost in the kernel is not counted by perf events, especially on a busy machine
         self.assertGreater(profile.cpu(), process * (0.5 if self.engine == "perf" else 0.95))
         self.assertGreater(self.converted_cpu(), process * 0.99)
         self.assertLess(self.converted_cpu(), process * 1.04 + 20e6)
@@ -579,8 +579,9 @@ class PtraceTruth(Truth, Case):
 
     @tool.plain_only
     def test_threads_that_wait_for_a_cpu_do_not_run(self):
-        """An ordinary user's sampler competes with the threads that it samples. It often hears late of one that was preempted,
-        mostly at the end of a system call: if that counted, over half of the time would be in the kernel."""
+        """An ordinary user's sampler competes with the threads that it samples. It often notices late that one was
+        preempted, usually at the end of a system call: if that counted, over half of the time would be in the
+        kernel."""
         source = r"""#include <pthread.h>
                      #include <time.h>
                      static volatile long sum;
@@ -1077,7 +1078,7 @@ class Signals:
         self.assertGreater(self.table("comm").get("burn", 0), 0.03)
 
     def test_vfork_parent_does_not_hold_up_its_threads(self):
-        # the parent of a vfork cannot be stopped until its child is through, here after 1 s
+        # the parent of a vfork cannot be stopped until its child has finished, here after 1 s
         threads, waited = map(int, re.findall(r"\d+", self.profile_of(sample("vfork_wait"), "1")[1].stdout))
         self.assertGreater(waited, 900)
         self.assertGreater(threads, 30)  # if they were held up, this would be almost 0, however busy the machine is
@@ -1239,7 +1240,7 @@ class Terminal(Case):
         os.write(self.terminal, text.encode())
 
     def expect(self, pattern, seconds=20):
-        """Reads on until PATTERN, and forgets the text up to its end."""
+        """Continues to read until PATTERN, and forgets the text up to its end."""
         end = time.monotonic() + seconds
         while not (found := re.search(pattern, self.seen)):
             ready, _, _ = select.select([self.terminal], [], [], max(0, end - time.monotonic()))

@@ -40,7 +40,7 @@ class ByHand(unittest.TestCase):
         self.assertIsNone(rows[oracle.IDLE].power)
 
     def test_around(self):
-        """Half of what an interval cost goes to the PC at its begin."""
+        """Half of what an interval cost goes to the PC at its beginning."""
         ms = 10**6
         samples = [Sample(w, [Thread(7, pc, (i + 1) * ms)]) for i, (w, pc) in
                    enumerate(((1.0, 1), (2.0, 2), (4.0, 3), (8.0, 1)))]

@@ -141,9 +141,9 @@ def explain(elf, address, ours, theirs, separate=False):
         if mine == theirs:
             return "object file of a symbol in place of a source file"
     if function.endswith("@plt") and mine == [(function, "", 0)] and theirs in ([], [("", "", 0)], [("_init", "", 0)]):
-        return "stub"  # test_names.py holds them against objdump
+        return "stub"  # test_names.py compares them with objdump
     if "!0x" in function and mine == [(function, "", 0)] and theirs in ([], [("", "", 0)]):
-        return "function by its bounds"  # test_stripped.py holds them against readelf
+        return "function by its bounds"  # test_stripped.py compares them with readelf
     if len(mine) != len(theirs) or [m[1:] for m in mine] != [t[1:] for t in theirs]:
         return None
     if all(m[0] == t[0] or m[0].endswith("::" + t[0]) for m, t in zip(mine[:-1], theirs[:-1])):

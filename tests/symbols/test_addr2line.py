@@ -52,7 +52,7 @@ class Compare(Case):
         if ours == theirs:
             return "equal"
         if names[-1].endswith("@plt") and other_places[-1] in ("??:0", "??:?", ":?"):
-            return "stub"  # test_names.py holds them against objdump
+            return "stub"  # test_names.py compares them with objdump
         places, other_places = [tidy(p) for p in places], [tidy(p) for p in other_places]
         if other_places[-1][1] in ("?", "0") and places[-1] in (("??", "?"), ("??", "0")):
             if names[0].startswith(os.path.basename(elf.path) + "!0x"):
@@ -180,9 +180,10 @@ class Against(Compare):
             self.assertRegex(done.stdout, r"^threads.c:\d", (folder, path, found))
 
     def test_object_files(self):
-        """Local functions without lines, with and without the cache; profiles do not have these names, which are no paths."""
+        """Local functions without lines, with and without the cache; profiles do not have these names, which are not
+        paths."""
         p = self.build("files", "threads.c", "-O1", "-fno-inline", "-pthread")
-        both = self.build("files-g", "threads.c", "-O1", "-g", "-fno-inline", "-pthread")  # but for the files of the C runtime
+        both = self.build("files-g", "threads.c", "-O1", "-g", "-fno-inline", "-pthread")  # except for the files of the C runtime
         cache = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.dir, "cache"))
         for path, file in ((p, "threads.c:?"), (both, "crtstuff.c:?"), (both, "crtstuff.c:?")):
             code = set(Elf(path).code(1))
@@ -283,8 +284,8 @@ class Csv(Case):
             self.assertEqual([r[:3] for r in out[1 + len(names):]], [r + ["main"] for r in rows])
 
     def test_line_breaks_in_fields(self):
-        """Quoted fields may have them, also in the names, before the address and in a last row without its end. Lines of comments
-        do not go on."""
+        """Quoted fields may have them, also in the names, before the address and in a last row without its end.
+        Comments do not continue on the next line."""
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         pc = "0x%x" % [s for s in Elf(p).symbols if s[2] == "main"][0][0]
         rows = [["no\nte", "pc", "more\r\n,;\""], ["a\n\n\"b\"", pc, "c\n" * 60000], ["\n", pc, "\n\"\n"], ["x", "\n", ""], ["y", pc, "z\n#z"]] * 2

@@ -135,7 +135,7 @@ class Debuginfod(tool.Case):
             shutil.rmtree(self.cache)
 
     def test_share_of_an_export(self):
-        """The same of sthem2pbin, and a mapping that no core was in is not asked for."""
+        """The same for sthem2pbin, and no file is requested for a mapping that no core was in."""
         programs = [self.program(name) for name in ("one", "other", "none")]
         segments = [next(s for s in Elf(path).segments if s["kind"] == 1 and s["flags"] & 1) for path, _ in programs]
         vmmap = self.file("maps", "".join("%x %x %s\n" % ((i + 1 << 32) + (s["vaddr"] & -4096), 4096, path) for i, (s, (path, _))

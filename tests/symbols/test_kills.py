@@ -77,7 +77,7 @@ class Kills(Case):
             for pc, (name, chain) in found.items():
                 expected = whole[pc][1]
                 self.assertEqual(name, whole[pc][0])
-                if name == binary and chain != expected:  # from the moment of the death on
+                if name == binary and chain != expected:  # from the worker's death onwards
                     self.assertEqual(chain, [(*expected[-1][:2], "", 0)])
                 else:
                     self.assertEqual(chain, expected)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Which name code has: stubs that call libraries, and functions with several names.
+# Which names code has: stubs that call libraries, and functions with several names.
 # Usage: BUILD=build python3 tests/symbols/test_names.py
 # SPDX-License-Identifier: MIT
 import collections, os, re, shutil, subprocess, sys, unittest
@@ -41,7 +41,7 @@ class Stubs(Case):
                 called = re.match(r"[0-9a-f]{8}\.plt_call\.([^@]*)", label[1])  # ppc64
                 name = called[1] + "@plt" if called else label[1] if label[1].endswith("@plt") else None
                 if name and not called and "ppc64" in objdump + path:
-                    name = None  # what asks the dynamic linker, inside __glink_PLTresolve
+                    name = None  # the call of the dynamic linker, inside __glink_PLTresolve
             elif not code:
                 name = None
             elif name and not re.search(r"(\.\.\.|\.long 0x0)$", line):  # or padding
@@ -101,7 +101,7 @@ class Stubs(Case):
                 path = self.program(name, "clang-14", "--target=" + machine, "-I/usr/%s/include" % machine, *flags)
                 found = self.check(path, machine + "-objdump")
                 self.assertIn("printf@plt", found.values())
-                sh(machine + "-strip", path)  # on ppc64, objdump then knows the stubs no more
+                sh(machine + "-strip", path)  # on ppc64, objdump then no longer names the stubs
                 names = [n for n, _ in answers(TOOL, (), path, found)]
                 self.assertEqual([n for n, wanted in zip(names, found.values()) if n != [wanted]], [])
 

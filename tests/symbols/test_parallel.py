@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# Large debug information is read by two threads, and that of two programs at the same time: answers and warnings do not show it.
+# Large debug information is read by two threads, and that of two programs at the same time: answers and warnings are
+# the same.
 # Usage: BUILD=build python3 tests/symbols/test_parallel.py
 # SPDX-License-Identifier: MIT
 import os, random, subprocess, sys, unittest

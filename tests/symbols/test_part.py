@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# Where .debug_aranges says that the first part of .debug_info has what is asked for, no more is read; what it says is not trusted.
+# Where .debug_aranges says that the first part of .debug_info suffices, no more is read; but the section is not
+# trusted.
 # Usage: BUILD=build python3 tests/symbols/test_part.py
 # SPDX-License-Identifier: MIT
 import os, shutil, struct, subprocess, sys, unittest
@@ -25,7 +26,7 @@ DAMAGED = "damaged debug information: some lines and inlined functions are lost"
 class Part(Case):
     def program(self, *flags, name="program", compilers=("gcc", "gcc", NO_RANGES, "gcc")):
         """The program, and the addresses of its functions. The unit of big.c is nearly all of its debug information,
-        and that of data.c has only data and a long table of lines, of which .debug_aranges does not know."""
+        and that of data.c has only data and a long table of lines, which .debug_aranges does not list."""
         path = os.path.join(self.dir, name)
         if not os.path.exists(path):
             objects = []
@@ -50,7 +51,7 @@ class Part(Case):
         return copy
 
     def ask(self, path, *names, oracle="addr2line"):
-        """What is said on stderr about NAMES, asked for one after the other; the answers are those of ORACLE."""
+        """The messages about NAMES, looked up one after the other; the answers are those of ORACLE."""
         addresses = ["0x%x" % self.functions[n] for n in names]
         expected = subprocess.run([oracle, "-fi", "-e", path.replace(".changed", ""), *addresses],
                                   capture_output=True, text=True, check=True).stdout.splitlines()

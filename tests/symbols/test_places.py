@@ -122,7 +122,7 @@ class Places(Case):
     # ---- alternate files
 
     def share(self, name, *flags):
-        """Two programs that dwz has moved the common parts of, the alternate file, and the programs before."""
+        """Two programs whose common parts dwz has moved, the alternate file, and the programs before that."""
         plain = [self.build("%s-plain%d" % (name, i), "shapes.cpp", "-O%d" % i, *flags, compiler="g++") for i in (1, 2)]
         folder = os.path.join(self.dir, name)
         both = [self.copy(p, "%s/program%d" % (name, i)) for i, p in enumerate(plain)]

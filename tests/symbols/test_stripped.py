@@ -55,7 +55,7 @@ class Bounds(Case):
             name = ours[a + bias][1][-1][0]
             counts["bounds" if "!0x" in name else name if name == "_unknown" else "symbol"] += 1
             if name.endswith("@plt") and any(s["addr"] <= a < s["addr"] + s["size"] for s in stubs):
-                continue  # test_names.py holds them against objdump
+                continue  # test_names.py compares them with objdump
             if name not in expected.get(a, {"_unknown"}):
                 bad.append("0x%x: ours %s, expected %s" % (a, name, expected.get(a)))
         self.assertEqual(bad[:5], [])

@@ -175,7 +175,7 @@ class Oracle(Case):
                       "no debug information for %s\n" % (debug, found, expected, stripped), err)
 
     def test_debuglink_of_another_build_id(self):
-        """One that fits in another folder is used without a word."""
+        """One that fits in another folder is used without a message."""
         full = self.build("one-build", "threads.c", "-O2", "-g", "-pthread")
         other = self.build("other-build", "threads.c", "-O1", "-g", "-pthread")
         folder = os.path.join(self.dir, "builds")
@@ -652,7 +652,8 @@ class Hostile(Case):
         self.line_tables(("1", "1"), ("1 << 60", "1"))
 
     def test_addresses_that_wrap(self):
-        """A sequence of lines that ends before it begins is damaged; formerly it was dropped without a word. An empty one is not."""
+        """A sequence of lines that ends before it begins is damaged; formerly it was dropped without a message. An
+        empty one is not."""
         self.line_tables(("1", "1"), ("1", "0xffffffffffffffff"))
         self.line_tables(("1", "0"), None, has_lines=False)
 

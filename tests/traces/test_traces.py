@@ -75,7 +75,7 @@ class Tracerv(TraceCase):
         self.assertAlmostEqual(sum(times), 10000, delta=0.01)
 
     def test_loops_on_fast_clocks(self):
-        """At 4 GHz, one of four cycles has the nanosecond: in a loop of four cycles not always the same one."""
+        """At 4 GHz, one cycle in four gets the nanosecond: in a loop of four cycles, not always the same one."""
         for mhz, length in ((4000, 4), (3200, 16), (2000, 2), (33.3, 3)):
             cycles = [(i, {0: 0x20000 if i % length else 0x10000}) for i in range(1001, 1001 + 20000 // length * length)]
             made = self.convert(traces.tracerv(cycles), "--clock", str(mhz))

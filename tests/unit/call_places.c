@@ -32,7 +32,7 @@ static void by_place(struct check *check)
     call_places_free(&places);
 }
 
-/* Of a place that was hardly seen at all, as much goes as on average. */
+/* From a place that was hardly seen at all, the average part is removed. */
 static void rarely_seen(struct check *check)
 {
     struct call_places places = {0};

@@ -48,7 +48,7 @@ struct line {
     double joules;
 };
 
-/* With a counter of energy in microjoules. */
+/* Begins a run with a counter of energy in microjoules. */
 static struct histogram *begin_run(struct raw_readings **readings)
 {
     struct raw_source source = {

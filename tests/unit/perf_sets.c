@@ -22,8 +22,8 @@ struct event {
     uint32_t tid;
     uint64_t period;
     double left; /* until its next sample, of its own thread [ns] */
-    double
-        inherited; /* the same of the thread that runs, which has inherited it; below 0: it has not */
+    /* the same for the thread that runs, which has inherited it; below 0: it has not */
+    double inherited;
     double period_inherited;
 };
 

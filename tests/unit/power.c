@@ -223,7 +223,7 @@ static void failure(struct check *check)
     CHECK(is_near(o.joules, 20 * 3, 0.01));
 }
 
-/* The first update after the first reading was just before the run: nothing of it is the run's. */
+/* The first update after the first reading was just before the run: none of it belongs to the run. */
 static void update_before_the_start(struct check *check)
 {
     struct simulation s = {.watts = 5};

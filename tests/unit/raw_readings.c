@@ -1,4 +1,4 @@
-/* Energy between two times from what power sources said.
+/* Energy between two times, from readings of power sources.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 

@@ -135,7 +135,7 @@ static bool is_refused(int status)
     return WIFEXITED(status) && WEXITSTATUS(status) == REFUSED;
 }
 
-/* It ends at the call; with a sanitizer, whose own calls must not end it, the call fails. */
+/* Does the call end the process? With a sanitizer, whose own calls must not end it, the call fails instead. */
 static bool is_denied(int status)
 {
     if (memory_is_shadowed())

@@ -9,8 +9,8 @@
 
 #include "base/utf8.h"
 
-/* libc counts no column for characters that combine; it may know a newer Unicode, where characters are wide that our table does not
- * have, but what it knows as narrow never becomes wide. */
+/* libc counts no column for characters that combine; it may know a newer Unicode, where characters are wide that our
+ * table does not have, but what it knows as narrow never becomes wide. */
 static void as_libc(struct check *check)
 {
     unsigned wide = 0, missed = 0;

@@ -135,14 +135,14 @@ static void samples_keep_their_energy(struct check *check)
 /* Hardly any CPU time: 1 of 10^9 ns is charged the power of its window, and the rest is idle energy. */
 static void threads_pay_for_their_cpu_time(struct check *check)
 {
-    /* half of what thread 0 used is of its sample before */
+    /* half of what thread 0 used belongs to the sample before */
     static const double expected[] = {4, 0, 8, 0, 4, 8, 0, 0, 6, 2, 0, 0};
     for (size_t batch = 1; batch <= SAMPLES; batch++) {
         struct result r = weigh(NULL, batch);
         double sum = r.idle;
         CHECK_EQ(r.thread_samples, 12);
         for (size_t k = 0; k < 12; k++) {
-            /* [nJ]; one of them has what rounding leaves of 33 J that are idle: some 2^-53 of it */
+            /* [nJ]; one of them has what rounding leaves of 33 J that are idle: about 2^-53 of it */
             CHECK(fabs(r.energy_of[k] * SECOND - expected[k]) < 33 * 0x1p-50 * SECOND);
             sum += r.energy_of[k];
         }
