@@ -65,9 +65,9 @@ Q := $(if $(V),,@)
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 SAY = $(if $(V),@:,@echo "  $(1)")
 
-# A file with a main is a tool; every other .c file goes into the library of its floor.
-FLOORS  := plot convert analyze record formats base
-C_FILES := $(foreach f,$(FLOORS),$(wildcard $(f)/*.c $(f)/*/*.c))
+# A file with a main is a tool; every other .c file goes into the library of its layer.
+LAYERS  := plot convert analyze record formats base
+C_FILES := $(foreach f,$(LAYERS),$(wildcard $(f)/*.c $(f)/*/*.c))
 TOOLS   := $(patsubst %.c,%,$(shell grep -lE '^int main\b' $(C_FILES)))
 # The preload library of funcmeter is for x86-64 and aarch64, and uses no other library.
 PRELOAD_FILES := $(wildcard record/funcmeter/preload*.c)
@@ -91,7 +91,7 @@ ALL_CFLAGS += $(if $(CROSS_COMPILE),-idirafter /usr/include)
 endif
 OBJECTS := $(C_FILES:%.c=$(BUILD)/%.o)
 BIN     := $(addprefix $(BUILD)/,$(notdir $(TOOLS))) $(if $(HAS_METER),$(METER))
-MAN     := $(foreach f,$(FLOORS),$(wildcard $(f)/*.[157] $(f)/*/*.[157]))
+MAN     := $(foreach f,$(LAYERS),$(wildcard $(f)/*.[157] $(f)/*/*.[157]))
 
 # Programs with known behaviour, to be measured: always built with the same flags, never with sanitizers. Under sanitizers,
 # tests measure the same ones as without, whatever compiles the tools.
@@ -103,8 +103,8 @@ SAMPLE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR
 all: $(BIN) $(PRELOAD) $(SAMPLES) ## build the tools and the samples into build/ (the default)
 	$(if $(METER),$(if $(HAS_METER),,$(call SAY,funcmeter is not built: a library is missing ($(METER_LIBS)))))
 
-# $(1) = floor, $(2) = floors below it
-define floor
+# $(1) = layer, $(2) = layers below it
+define layer
 $(BUILD)/lib$(1).a: $(patsubst %.c,$(BUILD)/%.o,$(filter $(1)/%,$(LIB_FILES)))
 	$$(call SAY,AR $$@)
 	@rm -f $$@
@@ -126,10 +126,10 @@ $(METER): $(BUILD)/record/funcmeter/funcmeter.o $(BUILD)/libmeter.a
 	$(call SAY,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ $(METER_LIBS)
 endif
-$(eval $(call floor,base,))
-$(eval $(call floor,formats,base))
-$(foreach f,record analyze,$(eval $(call floor,$(f),formats base)))
-$(foreach f,convert plot,$(eval $(call floor,$(f),analyze formats base)))
+$(eval $(call layer,base,))
+$(eval $(call layer,formats,base))
+$(foreach f,record analyze,$(eval $(call layer,$(f),formats base)))
+$(foreach f,convert plot,$(eval $(call layer,$(f),analyze formats base)))
 
 # Interactive pages: their script and style, and the library that draws, as arrays.
 PAGE_SCRIPT := plot/vendor/uplot/LICENSE plot/vendor/uplot/uPlot.iife.min.js plot/page/page.js
@@ -165,10 +165,10 @@ $(BUILD)/funcmeter-preload.so: $(PRELOAD_FILES) $(wildcard record/funcmeter/*.h)
 	$(call SAY,LINK $@)
 	$(Q)$(CC) $(PRELOAD_FLAGS) -shared -nostdlib -Wl,-z,initfirst,-z,relro,-z,now,-z,noexecstack -o $@ $(filter %.c,$^)
 
-# Unit tests, and a driver for the tests of the symbolizer: linked with the libraries of all floors.
+# Unit tests, and a driver for the tests of the symbolizer: linked with the libraries of all layers.
 UNIT   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
 DRIVER := $(BUILD)/tests/symbols/symbolize
-$(UNIT) $(DRIVER): %: %.o $(FLOORS:%=$(BUILD)/lib%.a)
+$(UNIT) $(DRIVER): %: %.o $(LAYERS:%=$(BUILD)/lib%.a)
 	$(call SAY,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ $(LIBS)
 

@@ -20,11 +20,11 @@ import sources  # noqa: E402
 import tool  # noqa: E402
 import traces  # noqa: E402
 
-FLOORS = ("base", "formats", "record", "analyze", "convert", "plot")
+LAYERS = ("base", "formats", "record", "analyze", "convert", "plot")
 
 
 def files_named(suffix):
-    return [p for f in FLOORS for p in glob.glob(os.path.join(ROOT, f, "**", "*" + suffix), recursive=True)]
+    return [p for f in LAYERS for p in glob.glob(os.path.join(ROOT, f, "**", "*" + suffix), recursive=True)]
 
 
 PAGES = {os.path.basename(p)[:-2]: p for p in files_named(".1")}

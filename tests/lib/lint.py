@@ -167,7 +167,7 @@ def is_shell(root, path):
 
 def shellcheck(root):
     """Scripts are what ends in .sh (tests/run gives it to bash) or says so in the first line."""
-    paths = [p for p in sources.files(root, "", folders=(".ci", *sources.FLOORS, "samples", "tests"))
+    paths = [p for p in sources.files(root, "", folders=(".ci", *sources.LAYERS, "samples", "tests"))
              if is_shell(root, p)]
 
     def check(path):

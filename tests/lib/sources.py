@@ -10,14 +10,14 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# A floor includes only floors of a smaller number. analyze/ has an order of its own inside, by the same rule.
-FLOORS = {"base": 0, "formats": 1, "record": 2, "analyze": 2, "convert": 3, "plot": 3}
+# A layer includes only layers of a smaller number. analyze/ has an order of its own inside, by the same rule.
+LAYERS = {"base": 0, "formats": 1, "record": 2, "analyze": 2, "convert": 3, "plot": 3}
 FOLDERS = {"analyze/code": 0, "analyze/attribute": 1, "analyze/aggregate": 2, "analyze/compare": 3,
            "analyze/annotate": 3, "analyze/callgraph": 3, "analyze/dump": 3}
 LONGEST_FUNCTION = 60  # lines, from its first to the closing brace
 
 
-def files(root, *suffixes, folders=(*FLOORS, "samples", "tests")):
+def files(root, *suffixes, folders=(*LAYERS, "samples", "tests")):
     """Paths relative to ROOT of the files in FOLDERS that end in one of SUFFIXES ("" for all), sorted."""
     found = []
     for folder in folders:
@@ -44,16 +44,16 @@ def includes(root, path):
 
 
 def include_graph(root):
-    """{file: {file: line number}} of the floors."""
-    return {path: includes(root, path) for path in files(root, ".c", ".h", folders=FLOORS)}
+    """{file: {file: line number}} of the layers."""
+    return {path: includes(root, path) for path in files(root, ".c", ".h", folders=LAYERS)}
 
 
 def upward_includes(root):
-    """Includes that do not point downward, from floor to floor and from folder to folder of analyze/."""
+    """Includes that do not point downward, from layer to layer and from folder to folder of analyze/."""
     found = []
     for path, targets in include_graph(root).items():
         for target, line in targets.items():
-            for order, part in ((FLOORS, lambda p: p.split("/")[0]), (FOLDERS, os.path.dirname)):
+            for order, part in ((LAYERS, lambda p: p.split("/")[0]), (FOLDERS, os.path.dirname)):
                 own, other = part(path), part(target)
                 if own != other and order.get(own, -1) >= 0 and order.get(other, -1) >= order[own]:
                     found.append(f"{path}:{line}: {own} must not include {other} ({target})")
@@ -64,7 +64,7 @@ def elf_readers(root, home="formats/elf/"):
     """Lines outside HOME that read ELF files themselves: with libelf, or by their magic number and headers."""
     reads = re.compile(r'#\s*include\s*<(libelf|gelf)\.h>|\bELFMAG|\\(x7f|177)"?\s*"?ELF|\bElf(32|64)_(Ehdr|Shdr|Phdr|Sym)\b')
     return [f"{path}:{number}: only {home} reads ELF files"
-            for path in files(root, ".c", ".h", folders=FLOORS) if not path.startswith(home)
+            for path in files(root, ".c", ".h", folders=LAYERS) if not path.startswith(home)
             for number, line in enumerate(lines_of(root, path), 1) if reads.search(line)]
 
 
@@ -134,12 +134,12 @@ def functions(lines):
 
 
 def lost_files(root, document):
-    """Files of the floors, samples and tests that DOCUMENT names in `code` or links to, but that do not exist."""
+    """Files of the layers, samples and tests that DOCUMENT names in `code` or links to, but that do not exist."""
     found = []
     for number, line in enumerate(lines_of(root, document), 1):
         for name in re.findall(r"`([\w.*/-]+/[\w.*/-]*)`|\]\(([\w.*/-]+)\)", line):
             path = name[0] or os.path.normpath(os.path.join(os.path.dirname(document), name[1]))
-            own = path.split("/")[0] in (*FLOORS, "samples", "tests", ".ci", "docs") or name[1]
+            own = path.split("/")[0] in (*LAYERS, "samples", "tests", ".ci", "docs") or name[1]
             if own and "NAME" not in path and not glob.glob(os.path.join(root, path)):
                 found.append(f"{document}:{number}: {path} does not exist")
     return found

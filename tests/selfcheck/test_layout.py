@@ -37,7 +37,7 @@ class Layout(unittest.TestCase):
     def test_there_is_something_to_check(self):
         graph = sources.include_graph(sources.ROOT)
         self.assertGreater(len(graph), 200)
-        self.assertEqual({path.split("/")[0] for path in graph}, set(sources.FLOORS))
+        self.assertEqual({path.split("/")[0] for path in graph}, set(sources.LAYERS))
         self.assertEqual([f for f in sources.FOLDERS if not os.path.isdir(os.path.join(sources.ROOT, f))], [])
         self.assertEqual([t for targets in graph.values() for t in targets if t not in graph], [])
         self.assertGreater(sum(1 for path in graph for _ in sources.functions(sources.lines_of(sources.ROOT, path))),

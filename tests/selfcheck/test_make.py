@@ -57,7 +57,7 @@ class Make(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             entries = json.load(file)
         self.assertEqual(sorted(e["file"] for e in entries if not e["file"].startswith("tests/")),
-                         sources.files(sources.ROOT, ".c", folders=sources.FLOORS))
+                         sources.files(sources.ROOT, ".c", folders=sources.LAYERS))
         self.assertEqual({e["directory"] for e in entries}, {sources.ROOT})
         self.assertIn("-DPBIN_TOOLS_VERSION='\"", entries[0]["command"])
 
