@@ -32,58 +32,60 @@ enum {
 static const double lowest = 0.01, highest = 100000, longest = 1e9;
 
 static const struct argp_option option_table[] = {
-    {NULL, 0, NULL, 0, "What is written", 1},
+    {NULL, 0, NULL, 0, "What is written:", 1},
     {"output", 'o', "FILE", EVERYDAY,
-     "write the profile to FILE; FILE.bz2 is compressed; %p, %h, %r, %t in its name are the "
+     "Write the profile to FILE; FILE.bz2 is compressed; %p, %h, %r, %t in its name are the "
      "process, host, MPI "
      "rank and time; without -o only a summary is printed",
      1},
-    {"aggregate", 'a', NULL, EVERYDAY, "only write sums per program counter, at the end of the run",
+    {"aggregate", 'a', NULL, EVERYDAY, "Only write sums per program counter, at the end of the run",
      1},
-    {"debug", 'd', NULL, EVERYDAY, "print details of the sampling at the end", 1},
-    {NULL, 0, NULL, 0, "What is sampled, and how", 2},
-    {"frequency", 'f', "HZ", EVERYDAY, "samples per second, a target (default 1000)", 2},
+    {"debug", 'd', NULL, EVERYDAY, "Print details of the sampling at the end", 1},
+    {NULL, 0, NULL, 0, "What is sampled, and how:", 2},
+    {"frequency", 'f', "HZ", EVERYDAY, "Samples per second, a target (default: 1000)", 2},
     {"duration", KEY_DURATION, "SECONDS", EVERYDAY,
-     "end the command after SECONDS: SIGTERM, 5 s later SIGKILL", 2},
+     "End the command after SECONDS: SIGTERM, 5 s later SIGKILL", 2},
     {"engine", KEY_ENGINE, "ENGINE", 0, "auto (default), perf or ptrace", 2},
     {"event", KEY_EVENT, "EVENT", 0, "perf: sample by cpu-clock (default) or cycles", 2},
-    {"interval", KEY_INTERVAL, "KIND", 0, "between samples: random (default) or fixed", 2},
-    {"follow", KEY_FOLLOW, NULL, 0, "sample the processes that it starts (default)", 2},
-    {"no-follow", KEY_NO_FOLLOW, NULL, 0, "sample the first process only", 2},
+    {"interval", KEY_INTERVAL, "KIND", 0, "Intervals between samples: random (default) or fixed",
+     2},
+    {"follow", KEY_FOLLOW, NULL, 0, "Sample the processes that the command starts, too (default)",
+     2},
+    {"no-follow", KEY_NO_FOLLOW, NULL, 0, "Sample the first process only", 2},
     {"attach", KEY_ATTACH, "TARGET", EVERYDAY,
-     "sample running processes: PID[,TID...], session:SID or cgroup:PATH", 2},
+     "Sample running processes: PID[,TID...], session:SID or cgroup:PATH", 2},
     {"max-overhead", KEY_OVERHEAD, "PERCENT", 0,
-     "reduce the rate if sampling costs more than this (default 10; 0: no limit)", 2},
-    {NULL, 0, NULL, 0, "Power: the options of a source follow its -p", 3},
+     "Reduce the rate if sampling costs more than this (default: 10; 0: no limit)", 2},
+    {NULL, 0, NULL, 0, "Power (the options of a source follow its -p):", 3},
     {"pmu-arg", 'p', "SOURCE", EVERYDAY,
-     "measure with SOURCE[:ARGUMENT], repeatable; see --list-pmus", 3},
+     "Measure with SOURCE[:ARGUMENT], repeatable; see --list-pmus", 3},
     {"pmu", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3},
-    {"sensor", 's', "N", EVERYDAY, "use value number N of the source, as numbered by --list-pmus",
+    {"sensor", 's', "N", EVERYDAY, "Use value number N of the source, as numbered by --list-pmus",
      3},
-    {"list-pmus", KEY_LIST, NULL, EVERYDAY, "print all sources, and whether they work here", 3},
+    {"list-pmus", KEY_LIST, NULL, EVERYDAY, "Print all sources, and whether they work here", 3},
     {"unit", KEY_POWER_UNIT, "U", EVERYDAY,
-     "unit of a file, counter, command or log: J, W, A, V with prefix n, u, m or k, or any other",
+     "Unit of a file, counter, command or log: J, W, A, V with prefix n, u, m or k, or any other",
      3},
-    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "kind of the value: current, voltage, power or custom",
+    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "Kind of the value: current, voltage, power or custom",
      3},
-    {"range", KEY_POWER_RANGE, "COUNTS", 0, "a counter starts again from 0 after COUNTS", 3},
-    {"clock-offset", KEY_POWER_CLOCK_OFFSET, "SECONDS", 0, "the clock of a log is ahead by SECONDS",
-     3},
+    {"range", KEY_POWER_RANGE, "COUNTS", 0, "The counter starts again from 0 after COUNTS", 3},
+    {"clock-offset", KEY_POWER_CLOCK_OFFSET, "SECONDS", 0,
+     "The clock of the log is ahead by SECONDS", 3},
     {"baseline", KEY_BASELINE, "SECONDS|WATTS", 0,
-     "power without the command: measured for SECONDS before (2s), or given (12.5W)", 3},
-    {NULL, 0, NULL, 0, "General", 4},
-    {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 4},
-    {"verbose", KEY_VERBOSE, NULL, 0, "report more about the run", 4},
-    {NULL, 'h', NULL, EVERYDAY, "print the everyday options and exit", 4},
-    {"help", KEY_HELP, NULL, 0, "print all options and exit", 4},
-    {"usage", KEY_USAGE, NULL, 0, "print the options in short and exit", 4},
-    {"version", 'V', NULL, 0, "print the version and exit", 4},
+     "Power without the command: measured for SECONDS before it starts (2s), or given (12.5W)", 3},
+    {NULL, 0, NULL, 0, "General:", 4},
+    {"quiet", 'q', NULL, EVERYDAY, "No summary, no warnings", 4},
+    {"verbose", KEY_VERBOSE, NULL, 0, "Report more about the run", 4},
+    {NULL, 'h', NULL, EVERYDAY, "Print the everyday options and exit", 4},
+    {"help", KEY_HELP, NULL, 0, "Print all options and exit", 4},
+    {"usage", KEY_USAGE, NULL, 0, "Print the options in short and exit", 4},
+    {"version", 'V', NULL, 0, "Print the version and exit", 4},
     {0},
 };
 
 static const char purpose[] =
-    "Runs COMMAND, and records many times per second where its threads use CPU time, and the power "
-    "of the machine.";
+    "Run COMMAND, and record many times per second where its threads use CPU time, and how much "
+    "power the machine draws.";
 static const char examples[] = "Examples:\n"
                                "  sampler -o out.bin -- ./program\n"
                                "  sampler -o out.bin -f 500 --duration 60 -- make check\n"
@@ -211,7 +213,10 @@ static void check_sources(struct argp_state *state, const struct parsing *parsin
     for (size_t i = 0; i < options->power.count; i++) {
         const struct pmu_source *source = options->power.sources[i].source;
         if (options->aggregate && source->late != NULL)
-            argp_error(state, "-a: %s has values only after the run", source->name);
+            argp_error(
+                state,
+                "-a cannot be combined with -p %s, whose values are known only after the run",
+                source->name);
     }
     power_options_check(&parsing->power, state);
 }

@@ -77,7 +77,7 @@ int command_check_for_probes(const char *command, struct error *err)
     bool raised = path != NULL && is_raised(path);
     if (raised)
         error_set(err, NULL, NO_OFFSET,
-                  "cannot meter '%s': it runs with the privileges of its owner (set-user-ID), so "
+                  "cannot measure '%s': it runs with the privileges of its owner (set-user-ID), so "
                   "that the kernel stops counting for others",
                   path);
     free(path);

@@ -45,7 +45,8 @@ static int choose_probes(struct metering *m, struct error *err)
         return -1;
     const char *beyond = funcmeter_beyond_probes(o);
     if (beyond != NULL)
-        return error_set(err, NULL, NO_OFFSET, "%s: not with uprobes, which only count", beyond);
+        return error_set(err, NULL, NO_OFFSET,
+                         "%s cannot be combined with uprobes, which only count", beyond);
     if (!asked)
         report_warning(&o->reporter, "%s: its calls are counted by breakpoints of the kernel",
                        err->text);
@@ -292,10 +293,11 @@ static void delete_probes(struct metering *m)
 {
     unsigned remaining = probes_delete(m->probes);
     if (remaining > 0)
-        report_warning(&m->options->reporter,
-                       "%u event%s of breakpoints could not be removed from "
-                       "/sys/kernel/tracing/uprobe_events; the next run with breakpoints does so",
-                       remaining, remaining == 1 ? "" : "s");
+        report_warning(
+            &m->options->reporter,
+            "%u event%s of breakpoints could not be removed from "
+            "/sys/kernel/tracing/uprobe_events; the next run with breakpoints removes them",
+            remaining, remaining == 1 ? "" : "s");
 }
 
 /* Returns the exit status. */

@@ -20,12 +20,12 @@ enum {
     KEY_METHOD
 };
 static const struct argp_option option_table[] = {
-    {NULL, 0, NULL, 0, "What is measured", 1},
-    {"count", KEY_COUNT, NULL, EVERYDAY, "only count calls: costs least, and disturbs nothing", 1},
+    {NULL, 0, NULL, 0, "What is measured:", 1},
+    {"count", KEY_COUNT, NULL, EVERYDAY, "Only count calls: costs least, and disturbs nothing", 1},
     {"callers", KEY_CALLERS, NULL, EVERYDAY,
-     "also count calls per caller: a table of callers, or arcs in a pbin", 1},
+     "Also count calls per caller: a table of callers, or arcs in a pbin", 1},
     {"cpu-time", KEY_CPU_TIME, NULL, EVERYDAY,
-     "measure CPU time of the thread, without waiting; costs 25 times as much", 1},
+     "Measure CPU time of the thread, without waiting; costs up to 20 times as much", 1},
     {"clock", KEY_CLOCK, "CLOCK", 0,
      "tsc, the time-stamp counter (default, where its rate is constant), or monotonic", 1},
     {"method", KEY_METHOD, "METHOD", 0,
@@ -33,40 +33,39 @@ static const struct argp_option option_table[] = {
      "or auto: uprobe where the program cannot load a library, or the code cannot be changed",
      1},
     {"list", KEY_LIST, NULL, EVERYDAY,
-     "print the functions that would be measured, and why others are not, without running COMMAND, "
-     "which may be left out for libraries",
+     "Print the functions that would be measured, and why others cannot be, without running "
+     "COMMAND, which may be left out for libraries",
      1},
-    {NULL, 0, NULL, 0, "Power: the options of a source follow its -p", 2},
+    {NULL, 0, NULL, 0, "Power (the options of a source follow its -p):", 2},
     {"pmu-arg", 'p', "SOURCE", EVERYDAY,
-     "measure the energy of long calls with SOURCE[:ARGUMENT], repeatable; see sampler --list-pmus",
+     "Measure the energy of long calls with SOURCE[:ARGUMENT], repeatable; see sampler --list-pmus",
      2},
-    {"sensor", 's', "N", 0, "the value is number N of the source", 2},
-    {"unit", KEY_POWER_UNIT, "U", 0, "unit of a file, counter, command or log", 2},
-    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "kind of the value: power or custom", 2},
-    {"range", KEY_POWER_RANGE, "COUNTS", 0, "a counter starts again from 0 after COUNTS", 2},
-    {"clock-offset", KEY_POWER_CLOCK_OFFSET, "SECONDS", 0, "the clock of a log is ahead by SECONDS",
-     2},
-    {NULL, 0, NULL, 0, "What is written", 3},
+    {"sensor", 's', "N", 0, "Use value number N of the source", 2},
+    {"unit", KEY_POWER_UNIT, "U", 0, "Unit of a file, counter, command or log", 2},
+    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "Kind of the value: power or custom", 2},
+    {"range", KEY_POWER_RANGE, "COUNTS", 0, "The counter starts again from 0 after COUNTS", 2},
+    {"clock-offset", KEY_POWER_CLOCK_OFFSET, "SECONDS", 0,
+     "The clock of the log is ahead by SECONDS", 2},
+    {NULL, 0, NULL, 0, "What is written:", 3},
     {"output", 'o', "FILE", EVERYDAY,
-     "write the results to FILE (.pbin, .csv, .json, .jsonl, .md, .txt), not to stderr", 3},
+     "Write the results to FILE (.pbin, .csv, .json, .jsonl, .md, .txt), not to stderr", 3},
     {"format", KEY_FORMAT, "FORMAT", 0,
      "pbin, igprof, text, csv, json, jsonl, markdown or spreadsheet", 3},
-    {"threads", KEY_THREADS, NULL, EVERYDAY, "a row for each function in each thread", 3},
-    {NULL, 0, NULL, 0, "General", 4},
-    {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 4},
-    {"verbose", KEY_VERBOSE, NULL, EVERYDAY, "name the functions that cannot be measured, and why",
+    {"threads", KEY_THREADS, NULL, EVERYDAY, "Write a row for each function in each thread", 3},
+    {NULL, 0, NULL, 0, "General:", 4},
+    {"quiet", 'q', NULL, EVERYDAY, "No summary, no warnings", 4},
+    {"verbose", KEY_VERBOSE, NULL, EVERYDAY, "Name the functions that cannot be measured, and why",
      4},
-    {NULL, 'h', NULL, EVERYDAY, "print the everyday options and exit", 4},
-    {"help", KEY_HELP, NULL, 0, "print all options and exit", 4},
-    {"usage", KEY_USAGE, NULL, 0, "print the options in short and exit", 4},
-    {"version", 'V', NULL, 0, "print the version and exit", 4},
+    {NULL, 'h', NULL, EVERYDAY, "Print the everyday options and exit", 4},
+    {"help", KEY_HELP, NULL, 0, "Print all options and exit", 4},
+    {"usage", KEY_USAGE, NULL, 0, "Print the options in short and exit", 4},
+    {"version", 'V', NULL, 0, "Print the version and exit", 4},
     {0},
 };
 
 static const char documentation[] =
-    "Runs COMMAND, counts the calls of chosen functions and measures how long they take. PATTERN "
-    "is "
-    "LIBRARY:REGEX, or @FILE with one per line.\v"
+    "Run COMMAND, count the calls of chosen functions, and measure how long they take. PATTERN "
+    "is LIBRARY:REGEX, or @FILE with one per line.\v"
     "Examples:\n"
     "  funcmeter 'program:work|burn_.*' -- ./program\n"
     "  funcmeter -o calls.csv 'libfoo.so.1:.*' -- ./program\n"
@@ -132,10 +131,10 @@ static void finish(struct argp_state *state, struct funcmeter_options *o)
     if (o->session.callers && o->per_thread && !igprof && !funcmeter_wants_pbin(o))
         argp_error(state, "--threads: the table of --callers has no threads: write a pbin");
     if (o->power.count > 0 && (!o->session.timing || o->session.cpu_time))
-        argp_error(state, "-p: not with %s: energy is that of wall time",
+        argp_error(state, "-p cannot be combined with %s: energy is that of wall time",
                    o->session.timing ? "--cpu-time" : "--count");
     if (o->method == METHOD_UPROBE && funcmeter_beyond_probes(o) != NULL)
-        argp_error(state, "%s: not with --method uprobe, which only counts",
+        argp_error(state, "%s cannot be combined with --method uprobe, which only counts",
                    funcmeter_beyond_probes(o));
     if (table_format_check(table, path, ".pbin", &err) != 0)
         argp_error(state, "%s", err.text);

@@ -63,22 +63,25 @@ void messages_warn(struct funcmeter_options *o, const struct session *session,
         const struct meter_pattern *p = &o->patterns.items[i];
         if (p->files == 0)
             report_warning(&o->reporter, "pattern '%s': %s", p->text,
-                           o->alone ? "there is no such library (programs: by their path)"
+                           o->alone ? "no such library (name a program by its path)"
                                     : "the command loaded no such file");
         else if (p->functions == 0)
             report_warning(&o->reporter, "pattern '%s': no function matches", p->text);
     }
     if (refused > 0 && !o->reporter.verbose && !o->session.listing)
-        report_warning(&o->reporter, "%zu function%s cannot be hooked (--verbose: which, and why)",
-                       refused, refused == 1 ? "" : "s");
+        report_warning(&o->reporter,
+                       "%zu function%s cannot be hooked (--verbose says which, and why)", refused,
+                       refused == 1 ? "" : "s");
     if (planner_probed(planner) > 0 && h->timing)
-        report_warning(&o->reporter, "a breakpoint takes 0.3 to 10 us, which callers of such a "
-                                     "function seem to take (--verbose: which functions have one)");
+        report_warning(&o->reporter,
+                       "a breakpoint takes 0.3 to 10 us per call, which counts as time of the "
+                       "caller (--verbose names the functions that have one)");
     if (h->lost > 0)
         report_warning(&o->reporter, "%" PRIu64 " threads were not measured: more than %d at once",
                        h->lost, METER_THREADS);
     if (h->lost_arcs > 0)
-        report_warning(&o->reporter, "%" PRIu64 " calls have no caller: a thread has more than %d",
+        report_warning(&o->reporter,
+                       "%" PRIu64 " calls have no caller: a thread has more than %d arcs",
                        h->lost_arcs, METER_ARCS);
     if (h->too_deep > 0)
         report_warning(&o->reporter, "%" PRIu64 " calls were nested too deeply to be timed",

@@ -613,7 +613,7 @@ __attribute__((noinline, cold)) static uint64_t revive(struct state *t, uint64_t
 {
     struct grave *grave = grave_of(t, slot);
     if (grave->slot != slot) {
-        SAY("a function that was never entered returns: the program switches stacks in a way that "
+        SAY("a function returned that was never entered: the program switches stacks in a way that "
             "is not supported; use --count");
         call3(SYS_kill, call3(SYS_getpid, 0, 0, 0), SIGABRT, 0);
         call3(SYS_exit_group, 134, 0, 0);

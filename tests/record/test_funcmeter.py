@@ -860,7 +860,7 @@ class Breakpoints(Case):
         for arguments, status, text in ((("raised:main", "--", program), 1, "set-user-ID"),
                                         (("true:none", "--", "true"), 1, "no function was hooked"),
                                         (("none:main", "--", "./none"), 127, "cannot run './none'"),
-                                        (("--threads", "true:main", "--", "true"), 2, "--threads: not with --method uprobe")):
+                                        (("--threads", "true:main", "--", "true"), 2, "--threads cannot be combined with --method uprobe")):
             done = self.run_meter("--method", "uprobe", *arguments)
             self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
             self.assertIn(text, done.stderr)
@@ -1008,7 +1008,7 @@ class Energy(Case):
             file.write("000000000000\n")
         source = ("-p", "counter:" + self.at("counter"))
         for options, status, text in (
-                ((*source, "--count"), 2, "-p: not with --count"), ((*source, "--cpu-time"), 2, "-p: not with --cpu-time"),
+                ((*source, "--count"), 2, "-p cannot be combined with --count"), ((*source, "--cpu-time"), 2, "-p cannot be combined with --cpu-time"),
                 (("-p", "none:x"), 2, "none"), (("--unit", "mJ"), 2, "no power source given (-p)"),
                 (("-p", "counter:" + self.at("none")), 1, "none: "),
                 (("-p", "file:" + self.at("counter"), "--unit", "mA"), 1, "expected a source of energy or power, found one of current")):
@@ -1140,7 +1140,7 @@ class Refusals(Case):
                          r"0x\w+ +\d+  libz.so.1:adler32\n$")
         done = self.run_meter("--list", "./libmine.so:plugin", sys.executable + ":Py_BytesMain")
         self.assertRegex(done.stdout, r"^0x\w+ +\d+  libmine.so:plugin\n0x\w+ +\d+  python3\S*:Py_BytesMain\n$")
-        for pattern, status, text in (("libmine.so:plugin", 1, "there is no such library (programs: by their path)\n"
+        for pattern, status, text in (("libmine.so:plugin", 1, "no such library (name a program by its path)\n"
                                        "funcmeter: no function was hooked\n"),
                                       ("libm*:.*", 2, "--list needs a command for a name with wildcards\n")):
             self.assertIn(f"funcmeter: pattern '{pattern}': {text}", self.refused("--list", pattern, status=status))
