@@ -275,7 +275,7 @@ static int spool(struct stream *s, int fd, struct error *err)
             return error_set_errno(
                 err, s->name, errno,
                 "cannot copy it to a temporary file, which needs more than %" PRIu64
-                " bytes ($TMPDIR names another folder)",
+                " bytes (TMPDIR chooses another folder)",
                 s->window.offset);
         stream_advance(s, (size_t)have);
     }

@@ -76,7 +76,8 @@ static uint64_t size_of(const char *text, struct argp_state *state)
     char *digits = mem_strndup(text, shift > 0 ? length - 1 : length);
     uint64_t value = 0;
     if (!parse_unsigned(digits, 0, UINT64_MAX >> shift, &value))
-        argp_error(state, "--max-memory must be a number of bytes, also with K, M or G, not '%s'",
+        argp_error(state,
+                   "--max-memory must be a number of bytes, optionally with K, M or G, not '%s'",
                    text);
     free(digits);
     return value << shift;
@@ -90,9 +91,10 @@ static char delimiter_of(const char *text, struct argp_state *state)
     bool usable = (text[0] == '\t' || (text[0] > ' ' && text[0] < 0x7f)) && text[0] != '"' &&
                   !isalnum((unsigned char)text[0]) && strchr("+-._", text[0]) == NULL;
     if (!usable || text[1] != '\0')
-        argp_error(state,
-                   "--delimiter must be tab or a character that numbers do not have, not '%s'",
-                   text);
+        argp_error(
+            state,
+            "--delimiter must be tab or a character that does not occur in numbers, not '%s'",
+            text);
     return text[0];
 }
 

@@ -100,7 +100,7 @@ static const struct argp_option arguments[] = {
      3},
     {"means", KEY_MEANS, NULL, 0, "Also a dashed line at the mean", 3},
     {"boxes", KEY_BOXES, NULL, 0, "violin: also the box of the quartiles", 3},
-    {"horizontal", KEY_HORIZONTAL, NULL, 0, "Rows from top to bottom; the default", 3},
+    {"horizontal", KEY_HORIZONTAL, NULL, 0, "Rows from top to bottom (default)", 3},
     {"asc", KEY_ASC, NULL, 0, "The smallest mean first", 3},
     {"desc", KEY_DESC, NULL, 0, "The largest mean first", 3},
     {0, 0, NULL, 0, "Appearance:", 4},

@@ -143,7 +143,7 @@ static void draw(struct plot *plot, const struct ranking *r, const char *subtitl
 {
     struct script *s = &plot->script;
     struct scale none = {.factor = 1};
-    char *title = mem_printf("Share of %s in the largest of %zu rows", r->metric_name, r->count);
+    char *title = mem_printf("Cumulative share of %s over %zu rows", r->metric_name, r->count);
     struct frame frame = frame_begin(plot, title, subtitle);
     frame.left += plot_is_text(plot) ? 0 : s->em;
     frame_margins(plot, &frame);

@@ -705,7 +705,7 @@ static void warn_of(const struct power *p, const struct track *t)
     if (t->alike > 0)
         report_warning(p->reporter,
                        "%s has %" PRIu64
-                       " values at the time of another: each time has the mean of its values",
+                       " values with the time of another: each time counts once, with their mean",
                        name, t->alike);
     if (t->gap > long_gap && t->gap > 20 * t->channel->period)
         report_warning(p->reporter, "%s gave no new value for %.1f s", name, (double)t->gap * 1e-9);

@@ -34,7 +34,8 @@ static void print_samples(const struct options *o, const struct engine_result *r
             o->pmu_specs);
     bool known = seconds_of(r->user + r->system) * o->engine.frequency >= countable;
     if (r->gave_way && known && r->reached < much_less * o->engine.frequency)
-        fprintf(stderr, "sampler: the rate was reduced: sampling may cost %g %% (--max-overhead)\n",
+        fprintf(stderr,
+                "sampler: the rate was reduced: sampling may cost at most %g %% (--max-overhead)\n",
                 o->engine.max_overhead * 100);
     double cpu = seconds_of(r->user + r->system), kernel = seconds_of(r->system);
     if (r->user_only && kernel > much_kernel * cpu && kernel >= seconds_of(least_switching))
@@ -46,8 +47,8 @@ static void print_samples(const struct options *o, const struct engine_result *r
     if ((double)r->samples >= countable && r->late > r->samples / many_late)
         fprintf(stderr,
                 "sampler: %" PRIu64
-                " of the samples were late, for want of real-time priority on busy "
-                "CPUs: shares of time may be wrong by some percent\n",
+                " of the samples were late, for lack of real-time priority on busy "
+                "CPUs: shares of time may be wrong by a few percent\n",
                 r->late);
     if (r->switching > r->wall / worth && r->switching >= least_switching)
         fprintf(
@@ -60,10 +61,9 @@ static void print_samples(const struct options *o, const struct engine_result *r
                 " new threads cost the command about %.3g s of CPU time\n",
                 r->births, seconds_of(r->birth));
     if (r->left > 0)
-        fprintf(stderr,
-                "sampler: %zu process%s of the command still run%s, and %s not sampled any more\n",
-                r->left, r->left > 1 ? "es" : "", r->left > 1 ? "" : "s",
-                r->left > 1 ? "are" : "is");
+        fprintf(
+            stderr, "sampler: %zu process%s of the command still run%s, and %s no longer sampled\n",
+            r->left, r->left > 1 ? "es" : "", r->left > 1 ? "" : "s", r->left > 1 ? "are" : "is");
 }
 
 /* The energy of the run beyond PART of it [J]; 0 instead of rounding. */
@@ -109,7 +109,7 @@ static void print_details(const struct options *o, const struct engine *engine,
             o->engine.random ? "random" : "fixed",
             r->gave_way ? ", the rate was reduced by --max-overhead" : "",
             r->wide ? ", whole CPUs were sampled while threads were created fast" : "",
-            r->sparse ? ", threads were sampled in a part of the time while many were created" : "",
+            r->sparse ? ", threads were sampled for part of the time while many were created" : "",
             r->throttled ? ", the kernel limited the rate (kernel.perf_event_max_sample_rate)"
                          : "");
     fprintf(stderr, "  frequency       %g Hz requested, %.6g Hz reached, per second%s\n",
@@ -127,7 +127,7 @@ static void print_details(const struct options *o, const struct engine *engine,
         fprintf(stderr, "  switches        about %.3g us each, %" PRIu64 " of them\n",
                 (double)r->switching / 1000 / (double)r->switches, r->switches);
     if (r->births > 0)
-        fprintf(stderr, "  births          about %.3g us each, %" PRIu64 " of them\n",
+        fprintf(stderr, "  new threads     about %.3g us each, %" PRIu64 " of them\n",
                 (double)r->birth / 1000 / (double)r->births, r->births);
     fprintf(stderr, "  own CPU time    %.3f s", own);
     if (p->has_energy && p->busy > 0)

@@ -47,7 +47,7 @@ static const struct argp_option arguments[] = {
      "binary,function)",
      1},
     {"external-keys", KEY_EXTERNAL_KEYS, "KEY,...", 0,
-     "Rows of other binaries than the target have only these of the keys: binary, to see libraries "
+     "Rows of binaries other than the target have only these of the keys: binary, to see libraries "
      "as one row each",
      1},
     {"threads", KEY_THREADS, NULL, EVERYDAY,
@@ -279,7 +279,7 @@ static void check_latency(struct attribution_options *rows, struct argp_state *s
     if (w->latency != LATENCY_OF_THREADS)
         return;
     if (rows->fit || (w->model != NULL && w->model != &energy_by_thread))
-        argp_error(state, "--subtract-latency=thread is for --energy-model=thread");
+        argp_error(state, "--subtract-latency=thread needs --energy-model=thread");
     w->model = &energy_by_thread;
 }
 
@@ -290,12 +290,12 @@ static void check_model(const struct aggregate_command *o, struct argp_state *st
     const struct weigh_options *w = &rows->weigh;
     bool shared = w->model == NULL || w->model == &energy_by_share;
     if (w->lag > 0 && (!shared || w->wall_time))
-        argp_error(state, "--sensor-lag is for --energy-model=share and fit, without --wall-time");
+        argp_error(state, "--sensor-lag needs --energy-model=share or fit, without --wall-time");
     if ((rows->given & 1U << OPTION_OTHERS) != 0 && (!shared || rows->fit || w->wall_time))
-        argp_error(state, "--others is for --energy-model=share, without --wall-time");
+        argp_error(state, "--others needs --energy-model=share, without --wall-time");
     if (o->statics && !shared)
         argp_error(state, "--static needs --energy-model=share or fit: with the other models, "
-                          "energy of idle time is in rows");
+                          "rows include the energy of idle time");
     if (o->statics && !rows->fit &&
         (o->selection.filter_count > 0 || o->selection.exclude_external))
         argp_error(state, "--static needs all rows: filters exclude idle time and other programs");

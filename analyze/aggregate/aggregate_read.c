@@ -126,7 +126,7 @@ static int take_run(struct input *in, const struct pbin_run *from, struct error 
     if (++in->runs > 1 && (in->columns.coarser || a->options.add))
         return error_set(err, in->name, NO_OFFSET,
                          "contains sums over several runs, which cannot be %s",
-                         a->options.add ? "added as shards of one run" : "joined to fewer keys");
+                         a->options.add ? "added as shards of one run" : "reduced to fewer keys");
     if (run.time < 0)
         return error_set(err, in->name, NO_OFFSET, "run with a negative time");
     run.name = strings_intern(
@@ -366,8 +366,8 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
     if (done->selection->phase != NULL &&
         !suggest_phase(done->selection->phase, all, in->name, in->reporter) &&
         done->phase < (done->selection->phase_number > 0 ? done->selection->phase_number : 1))
-        report_warning(in->reporter, "%s: no such phase: entries into %s: %" PRIu64, in->name,
-                       done->selection->phase, done->phase);
+        report_warning(in->reporter, "%s: no such phase: %s was entered %" PRIu64 " time%s",
+                       in->name, done->selection->phase, done->phase, done->phase == 1 ? "" : "s");
     if (done->crowded > 0 && done->meta->cpus == 0)
         report_warning(
             in->reporter,
@@ -571,7 +571,7 @@ static int take_unattributed(struct input *in, struct error *err)
 {
     double joule = pbin_reader_meta(in->reader)->unattributed;
     if (!exact_fits(joule, ENERGY_SHIFT, WEIGH_ROOM))
-        return error_set(err, in->name, NO_OFFSET, "impossible energy in no row: %g J", joule);
+        return error_set(err, in->name, NO_OFFSET, "energy in no row is out of range: %g J", joule);
     in->aggregate->rows.overflow |=
         __builtin_add_overflow(in->aggregate->unattributed, exact_of_double(joule, ENERGY_SHIFT),
                                &in->aggregate->unattributed);
@@ -591,8 +591,8 @@ static int end_aggregated(struct input *in, struct error *err)
                          "was aggregated without --energy-model=fit: it has no sums of windows");
     if (in->most_runs > in->runs)
         return error_set(err, in->name, NO_OFFSET,
-                         "a row counts %" PRIu64 " runs, the profile has %" PRIu64, in->most_runs,
-                         in->runs);
+                         "a row counts %" PRIu64 " runs, but the profile has %" PRIu64,
+                         in->most_runs, in->runs);
     return take_entries_as_calls(in, err);
 }
 

@@ -749,9 +749,9 @@ static int too_few_windows(const struct fit *fit, struct error *err)
                          windows, FIT_MIN_WINDOWS);
     return error_set(err, NULL, NO_OFFSET,
                      "--energy-model=fit: the sensor was updated %" PRIu64
-                     " times, but which CPU time was used in between is known for only %" PRIu64
+                     " times, but the CPU time used in between is known for only %" PRIu64
                      " windows, and at least %d are needed: record for longer, with the perf "
-                     "engine, or on a machine with less to do"
+                     "engine, or on a less busy machine"
                      " (--energy-model=share needs none)",
                      fit->updates, windows, FIT_MIN_WINDOWS);
 }
@@ -774,5 +774,6 @@ int fit_powers(const struct fit *fit, const double *entered, struct fit_power *p
     lapack_close(lapack);
     return solved ? 0
                   : error_set(err, NULL, NO_OFFSET,
-                              "--energy-model=fit: the sums of windows have no solution");
+                              "--energy-model=fit: the sums of windows have no solution: use "
+                              "--energy-model=share");
 }

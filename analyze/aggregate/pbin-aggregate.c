@@ -44,9 +44,10 @@ static void note_mixing(const struct aggregate *a, struct aggregate_command *o)
         return;
     report_warning(
         &o->common.reporter,
-        "a row runs for %.2g updates of the sensor at a time, on average: energy moves to rows "
+        "rows run for %.2g updates of the sensor at a time, on average: too much energy goes to "
+        "rows "
         "with less power than others (about %.0f %% of theirs, if others have twice the power); "
-        "--energy-model=fit avoids it",
+        "--energy-model=fit avoids this",
         stay, 100 * (moved < most ? moved : most));
 }
 
@@ -71,7 +72,7 @@ static void note_empty(const struct aggregate *a, struct aggregate_command *o)
                        aggregate_meta(a)->target != NULL ? aggregate_meta(a)->target : "");
     else
         report_warning(&o->common.reporter,
-                       "nothing is selected: no sample has these times, phases and keys");
+                       "nothing is selected: no sample matches these times, phases and keys");
 }
 
 static int find_statics(const struct aggregate *a, struct aggregate_command *o, struct error *err)

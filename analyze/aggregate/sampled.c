@@ -49,7 +49,7 @@ void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregat
     else if (code->samples > PARALLEL * in_windows)
         code->obstacle = "threads run at the same time";
     else if (apart > IDLE * fabs(code->energy))
-        code->obstacle = "others and idle time have a part of the energy";
+        code->obstacle = "other programs and idle time have part of the energy";
     else
         code->window = window + EDGES * code->time * code->runs / code->samples;
 }

@@ -98,10 +98,9 @@ static int check(const struct aggregate *a, double watts, struct error *err)
     if (q->name == NULL || strcmp(q->name, "energy") != 0)
         return error_set(err, NULL, NO_OFFSET, "--static: the profile has no energies");
     if (words != NULL && !attribution_has(words, "energy-model=share"))
-        return error_set(
-            err, NULL, NO_OFFSET,
-            "--static needs --energy-model=share or fit: with the other models, energy "
-            "of idle time is in rows");
+        return error_set(err, NULL, NO_OFFSET,
+                         "--static needs --energy-model=share or fit: with the other models, rows "
+                         "include the energy of idle time");
     if (is_filtered(a))
         return error_set(err, NULL, NO_OFFSET,
                          "--static needs all rows: filters exclude idle time and other programs");

@@ -159,7 +159,8 @@ static void warn_of_change(const struct section *s, const struct source_file *so
     time_t made = count == 0 ? binary_made(a, s->function) : 0;
     if (count > 1 && annotation_may_warn(a, s->file))
         report_warning(
-            a->reporter, "%s: %s was built from %zu versions of it: lines may be of another one",
+            a->reporter,
+            "%s: %s was built from %zu versions of it: lines may be those of another version",
             source_file_path(source), annotation_text(a, s->function->rows->binary), count);
     else if (made != 0 && source_file_changed(source) > made && annotation_may_warn(a, s->file))
         report_warning(a->reporter, "%s: changed since %s was built: lines may have moved",

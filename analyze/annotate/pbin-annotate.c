@@ -47,7 +47,7 @@ static const struct argp_option arguments[] = {
     {"asm", KEY_ASM, NULL, EVERYDAY, "Show instructions instead of source lines", 1},
     {"syntax", KEY_SYNTAX, "SYNTAX", 0, "att (default) or intel, for x86", 1},
     {"metric", KEY_METRIC, "METRIC", EVERYDAY,
-     "What to show of lines: time (default), energy or samples", 1},
+     "Metric for shares and hot lines: time (default), energy or samples", 1},
     {"threshold", KEY_THRESHOLD, "PCT", EVERYDAY,
      "Mark lines with at least PCT % of their function (default 5)", 1},
     {"ci", KEY_CI, NULL, 0,

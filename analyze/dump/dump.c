@@ -45,7 +45,7 @@ static struct table_fact fact_for_people(const struct pbin_meta *meta,
         double scale; /* 0: yes or no */
     } known[] = {{"wall_ns", "wall time", "s", 1e9},
                  {"latency_ns", "time in the sampler", "s", 1e9},
-                 {"frequency", "wanted frequency", "Hz", 1e3},
+                 {"frequency", "requested frequency", "Hz", 1e3},
                  {"cpu_time", "has CPU times", "", 0},
                  {"times", "has times of samples", "", 0},
                  {"own_intervals", "samples end their intervals", "", 0},

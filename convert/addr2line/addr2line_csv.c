@@ -49,9 +49,10 @@ static int find_field(struct csv *csv, size_t index, struct csv_text *field, str
     for (size_t i = 0;; i++) {
         at = csv_field(csv, at, field);
         if (at == NULL)
-            return csv_error(csv, i + 1, err,
-                             "a quoted field without an end: expected the end of the field after "
-                             "its closing quote");
+            return csv_error(
+                csv, i + 1, err,
+                "a quoted field without an end: expected a separator or the end of the line after "
+                "its closing quote");
         if (i == index)
             return 1;
         if (*at != csv->separator)
@@ -182,8 +183,8 @@ static void decide_base(struct addr2line *a, struct batch *b, struct code_locati
     if (b->is_decimal)
         report_warning(
             a->reporter,
-            "the addresses are taken for decimal numbers: of the first %zu, %zu are in the code, "
-            "as hexadecimal numbers %zu",
+            "addresses are read as decimal numbers: of the first %zu, %zu are in the code then, "
+            "but only %zu as hexadecimal numbers",
             count, decimal, hexadecimal);
     free(numbers);
 }

@@ -209,7 +209,8 @@ static int look_up(struct addr2line *a, struct addr2line_options *o, struct erro
         result = addr2line_lines(a, STDIN_FILENO, err);
     }
     if (a->strange > 0)
-        report_warning(&o->common.reporter, "not hexadecimal addresses: %llu of the texts",
+        report_warning(&o->common.reporter,
+                       "texts that are not hexadecimal addresses, treated as 0: %llu",
                        (unsigned long long)a->strange);
     return result;
 }

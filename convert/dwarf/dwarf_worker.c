@@ -315,7 +315,7 @@ static int receive_reply(struct dwarf_worker *w, struct part *part, struct dwarf
         return -1;
     if (reply->size > MAX_ANSWER)
         return error_set(err, w->path, NO_OFFSET,
-                         "DWARF worker sent an answer of %zu bytes, at most %d expected",
+                         "DWARF worker sent an answer of %zu bytes, expected at most %d",
                          reply->size, MAX_ANSWER);
     uint8_t *data = mem_alloc(reply->size);
     reply->data = data;

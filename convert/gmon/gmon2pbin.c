@@ -29,10 +29,10 @@ enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS, KEY_DIALECT, KEY_TOTAL_TIME };
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
     {"elf", 'e', "FILE", EVERYDAY,
-     "The program that wrote it (default: by the name gmon.PROGRAM.PID.out or gmon-UUID.out)", 1},
+     "The program that wrote it (default: from the name gmon.PROGRAM.PID.out or gmon-UUID.out)", 1},
     {"rate", 'r', "HZ", EVERYDAY, "Samples per second (default: as recorded)", 1},
-    {"total-time", KEY_TOTAL_TIME, "S", 0, "CPU time of all samples, in place of their rate", 1},
-    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1},
+    {"total-time", KEY_TOTAL_TIME, "S", 0, "CPU time of all samples, instead of a rate", 1},
+    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1},
     {0, 0, NULL, 0, "Reading:", 2},
     {"dialect", KEY_DIALECT, "DIALECT", 0, "gnu, bsd or bsd-old (default: detected)", 2},
     {"bits", KEY_BITS, "BITS", EVERYDAY, "Size of a pointer, 32 or 64 (default: detected)", 2},
@@ -101,7 +101,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (o->rate != 0 && o->seconds != 0)
-            argp_error(state, "-r and --total-time exclude each other");
+            argp_error(state, "-r cannot be combined with --total-time");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -11,7 +11,7 @@ struct options {
 };
 
 static const struct argp_option arguments[] = {
-    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1}, {0}};
+    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1}, {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {

@@ -26,7 +26,7 @@ static const struct argp_option arguments[] = {
      "Samples per second of CPU time (default: periods of cpu-clock and task-clock, for other "
      "events the requested frequency)",
      1},
-    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1},
+    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1},
     {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
     {0}};
 

@@ -229,7 +229,7 @@ static void explain_times(const struct conversion *c, const struct perf_event *e
         if (c->meanings[i].ns == 0)
             report_warning(c->reporter,
                            "%s: event %.64s does not say how much CPU time a sample stands for: "
-                           "time is that since the sample before %s",
+                           "each sample has the time since the one before %s",
                            c->file, events[i].name, remedy);
         else if (!c->untimed && !events[i].counts_cycles)
             report_warning(c->reporter,

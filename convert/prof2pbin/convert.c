@@ -426,11 +426,10 @@ static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
 static void report_kernel(const struct conversion *c)
 {
     if (c->weights.misplaced > 0)
-        report_verbose(
-            c->reporter,
-            "%s: by the ticks of the kernel, %" PRIu64
-            " sightings are in the kernel instead of in user code nearby, or the reverse",
-            stream_name(c->raw->stream), c->weights.misplaced);
+        report_verbose(c->reporter,
+                       "%s: according to the ticks of the kernel, %" PRIu64
+                       " sightings were moved from user code to the kernel, or the reverse",
+                       stream_name(c->raw->stream), c->weights.misplaced);
 }
 
 /* Everything that must be known before the first sample is written. */

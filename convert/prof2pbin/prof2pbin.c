@@ -55,9 +55,10 @@ static void report_salvage(struct prof_options *o, const struct raw_profile *raw
         report_warning(&o->common.reporter, "%s: 0x%llx: %s: kept all samples", damage->file,
                        (unsigned long long)damage->offset, damage->text);
     if (raw->headless && !raw->has_times)
-        report_warning(&o->common.reporter,
-                       "%s: its header is lost, and with it the time of the run: no energy",
-                       stream_name(raw->stream));
+        report_warning(
+            &o->common.reporter,
+            "%s: its header is lost, and with it the time of the run: there is no energy",
+            stream_name(raw->stream));
     if (raw->headless && raw_pmu_kind(raw) == PMU_CUSTOM)
         report_warning(
             &o->common.reporter,

@@ -13,7 +13,7 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
     {"volts", 'v', "V", EVERYDAY,
      "Supply voltage [V]: required for profiles of a current, refused for others", 1},
-    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1},
+    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1},
     {"cpus", 'c', "N", EVERYDAY, "CPUs that the program could use", 1},
     {0, 0, NULL, 0, "Reading:", 2},
     {"dialect", KEY_DIALECT, "DIALECT", 0, "Dialect of the raw profile (default: detected)", 2},

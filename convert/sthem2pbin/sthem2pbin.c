@@ -33,7 +33,7 @@ static const struct argp_option arguments[] = {
      "Power sensor, as numbered in the header; several are added up (default: the only one that is "
      "not always 0)",
      1},
-    {"volts", 'v', "V", EVERYDAY, "Supply voltage [V] for currents, in place of measured voltages",
+    {"volts", 'v', "V", EVERYDAY, "Supply voltage [V] for currents, instead of measured voltages",
      1},
     {"cores", 'c', "LIST", EVERYDAY,
      "Use only these cores, as numbered in the header: N, N-M, lists of these; they get all of the "
@@ -47,7 +47,7 @@ static const struct argp_option arguments[] = {
      1},
     {"normalized", KEY_NORMALIZED, NULL, 0,
      "Times begin at 0: the first row lasts from there to its time", 1},
-    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1},
+    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1},
     {0, 0, NULL, 0, "Symbols, for exports of program counters:", ELF_GROUP},
     {"address-offset", KEY_OFFSET, "N", 0,
      "Add N to all program counters, such as 4096, 0x1000 or -0x1000", ELF_GROUP},

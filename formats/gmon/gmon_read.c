@@ -90,7 +90,7 @@ static int record_cut_short(struct walk *w, const char *what, uint64_t need, str
     if (!w->salvage)
         return error_set(err, w->gmon->name, w->at,
                          "%s cut short: %" PRIu64 " of %" PRIu64 " bytes (--salvage keeps "
-                         "what is whole)",
+                         "the complete part)",
                          what, left(w), need);
     w->gmon->cut = true;
     w->at = w->gmon->size;
@@ -208,9 +208,8 @@ static int take_bsd_bins(struct gmon *g, bool salvage, uint64_t *end, struct err
         h.rate = get_u32(g->data + 2 * word + 8, g->big_endian);
     if (bytes < header || (bytes - header) % 2 != 0)
         return error_set(err, g->name, 2 * word,
-                         "histogram size is %" PRIu32
-                         " bytes, expected the header's %zu and an even "
-                         "number more",
+                         "histogram size is %" PRIu32 " bytes, expected the %zu of the header plus "
+                         "an even number",
                          bytes, header);
     h.bin_count = (bytes - header) / 2;
     if (h.rate > INT32_MAX)
@@ -239,8 +238,8 @@ static int check_bsd_arcs(struct gmon *g, uint64_t at, bool salvage, struct erro
                          "%" PRIu64 " bytes of arcs, expected %" PRIu32 " as in the header", there,
                          stated);
     return error_set(err, g->name, at + there / (3 * word) * (3 * word),
-                     "call arc cut short: %" PRIu64 " of %zu bytes (--salvage keeps what is "
-                     "whole)",
+                     "call arc cut short: %" PRIu64 " of %zu bytes (--salvage keeps the "
+                     "complete part)",
                      there % (3 * word), 3 * word);
 }
 
@@ -406,7 +405,7 @@ static int unrecognised(const struct trials *t, struct error *err)
     return error_set(
         err, g->name, NO_OFFSET,
         "not a gmon.out: no \"gmon\" at 0, no 0x51879 at 12 or 20, and its sizes do not "
-        "fit as the oldest kind");
+        "fit the oldest kind");
 }
 
 /* Tries complete files first, then, if salvage is allowed, truncated ones. The oldest kind is not tried if

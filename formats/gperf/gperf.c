@@ -112,7 +112,7 @@ static int end_inside(struct gperf *g, const char *what, uint64_t words, int64_t
     }
     return error_set(err, stream_name(g->stream), stream_offset(g->stream),
                      "expected %s of %" PRIu64 " words, found %" PRId64
-                     " bytes: truncated (--salvage keeps what there is)",
+                     " bytes: truncated (--salvage keeps the complete part)",
                      what, words, have);
 }
 
@@ -173,8 +173,8 @@ static int next_line(struct gperf *g, struct error *err)
     if (end == NULL)
         return error_set(err, stream_name(g->stream), stream_offset(g->stream),
                          "expected a newline after line %" PRIu64
-                         " of the list of mappings, found the end: truncated (--salvage keeps what "
-                         "there is)",
+                         " of the list of mappings, found the end: truncated (--salvage keeps the "
+                         "complete part)",
                          g->line);
     size_t length = (size_t)(end - data);
     free(g->text);

@@ -136,9 +136,9 @@ static int find_data(struct perf *p, uint64_t at, uint64_t size, struct error *e
     if (!p->salvage || at > whole)
         return error_set(err, stream_name(p->stream), 40,
                          size == 0 ? "the recording was not finished: perf record was killed "
-                                     "(--salvage keeps what there is)"
+                                     "(--salvage keeps the complete part)"
                                    : "expected %" PRIu64 " bytes of records, found %" PRIu64
-                                     ": truncated (--salvage keeps what there is)",
+                                     ": truncated (--salvage keeps the complete part)",
                          size, at > whole ? 0 : whole - at);
     p->data_end = whole;
     p->cut = true;

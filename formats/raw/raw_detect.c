@@ -186,8 +186,9 @@ static int refuse_unknown(const struct search *search, struct stream *stream, st
         return error_set(err, name, 0,
                          "not a raw profile of dialect %s: its structure does not fit",
                          search->options->dialect);
-    return error_set(err, name, 0,
-                     "not a raw profile: in no dialect do its records end at the end of the file");
+    return error_set(
+        err, name, 0,
+        "not a raw profile: its records do not end at the end of the file in any dialect");
 }
 
 /* Chooses the reading that fits. Returns 0 with *READING set, or -1. */

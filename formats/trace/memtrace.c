@@ -45,7 +45,7 @@ int memtrace_next(struct memtrace *t, struct memtrace_access *access, struct err
         return t->cut ? 0
                       : error_set(err, stream_name(t->stream), stream_offset(t->stream),
                                   "expected an access of %d bytes, found %" PRId64
-                                  " at the end: truncated (--salvage keeps what there is)",
+                                  " at the end: truncated (--salvage keeps the complete part)",
                                   RECORD, have);
     }
     *access = (struct memtrace_access){.is_write = data[0] != 0,

@@ -108,7 +108,7 @@ int tracerv_next(struct tracerv *t, struct tracerv_cycle *cycle, struct error *e
             return t->cut ? 0
                           : error_set(err, stream_name(t->stream), stream_offset(t->stream),
                                       "expected a record of %d bytes, found %" PRId64
-                                      " at the end: truncated (--salvage keeps what there is)",
+                                      " at the end: truncated (--salvage keeps the complete part)",
                                       RECORD, have);
         }
         if (check_cycle(t->stream, stream_offset(t->stream), get_u64(data, false), err) != 0)

@@ -28,8 +28,8 @@ static int open_file(const struct pmu_request *request, struct pmu_channels *cha
         return -1;
     if (unit.energy)
         return error_set(err, NULL, NO_OFFSET,
-                         "file: is a gauge; the source for a counter in %s is counter:%s",
-                         request->unit, request->argument);
+                         "file: reads a gauge, not a counter in %s: use counter:%s", request->unit,
+                         request->argument);
     struct gauge_file *f = mem_zalloc(1, sizeof *f);
     f->scale = unit.scale;
     if (sysfs_open_filled(&f->file, request->argument, text, err) != 0 ||

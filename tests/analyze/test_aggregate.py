@@ -204,7 +204,7 @@ class Attribution(TableCase):
         for model in ("share", "sample", "fit"):
             ended = tool.run(["pbin-aggregate", "--subtract-latency=thread", "--energy-model", model, at])
             self.assertEqual((ended.status, ended.out), (2, b""))
-            self.assertIn("--subtract-latency=thread is for --energy-model=thread", ended.err)
+            self.assertIn("--subtract-latency=thread needs --energy-model=thread", ended.err)
 
     def test_latency_that_an_interval_is_too_short_for_is_owed(self):
         # 1 ms each: 0.4 ms + 0.6 ms owed, which the third interval of 5 ms pays

@@ -639,7 +639,7 @@ class FitTest(tool.Case):
         self.assertAlmostEqual(sum(r["energy"] for r in tables[0][0].values()), tables[0][1]["energy"], 9)
         ended = tool.run(["pbin-aggregate", "--sensor-lag", "1", "--energy-model=sample", self.put("late.pbin", profile)])
         self.assertEqual(ended.status, 2)
-        self.assertIn("--sensor-lag is for --energy-model=share and fit", ended.err)
+        self.assertIn("--sensor-lag needs --energy-model=share or fit", ended.err)
 
     def test_one_sample_a_window(self):
         """Windows are joined; what is shorter than the time between samples cannot be resolved."""

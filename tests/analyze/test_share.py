@@ -350,9 +350,9 @@ class ShareTest(tool.Case):
             path = self.file("mixed.pbin", pbin.write(make(taken)))
             for argv, warns in (((), False), (("--ci",), percent is not None), (("--ci", "--energy-model=fit"), False)):
                 ended = self.succeeds(["pbin-aggregate", *argv, path])
-                self.assertEqual("energy moves to rows" in ended.err, warns, (stay, argv, ended.err))
+                self.assertEqual("too much energy goes to rows" in ended.err, warns, (stay, argv, ended.err))
                 if warns:
-                    self.assertIn(f"a row runs for {stay / 10:.2g} updates", ended.err)
+                    self.assertIn(f"rows run for {stay / 10:.2g} updates", ended.err)
                     self.assertIn(f"(about {percent} % of theirs", ended.err)
             rows, _ = self.run_on(make(taken))
             self.assertAlmostEqual(rows["f0"]["energy"] / (used[0] * 10e-9) - 1, wrong, delta=0.06, msg=stay)

@@ -131,10 +131,10 @@ class StaticTest(tool.Case):
                                ("needs all rows", "--static", "--filter", "function=f1"),
                                ("needs all rows", "--static", "--exclude", "function~f"),
                                ("needs all rows", "--exclude-external", "--static=5"),
-                               ("--others is for", "--others=ignore", "--energy-model=thread"),
-                               ("--others is for", "--others=split", "--energy-model=sample"),
-                               ("--others is for", "--energy-model=fit", "--others=ignore"),
-                               ("--others is for", "--others=ignore", "--wall-time")):
+                               ("--others needs", "--others=ignore", "--energy-model=thread"),
+                               ("--others needs", "--others=split", "--energy-model=sample"),
+                               ("--others needs", "--energy-model=fit", "--others=ignore"),
+                               ("--others needs", "--others=ignore", "--wall-time")):
             ended = tool.run(["pbin-aggregate", *options, self.folder + "/absent.pbin"])
             self.assertEqual(ended.status, 2, options)
             self.assertIn(text, ended.err)

@@ -45,7 +45,7 @@ class Suggestions(tool.Case):
     def test_filters_that_match(self):
         for argv in (["--filter=function=m*"], ["--filter=function=_idle"], ["--exclude=function=mats"],
                      ["--filter=binary=app", "--filter=function~nothing|leaf|main"], ["--filter=thread=1"]):
-            self.assertEqual(self.warnings(*argv).replace("pbin-aggregate: nothing is selected: no sample has these times, "
+            self.assertEqual(self.warnings(*argv).replace("pbin-aggregate: nothing is selected: no sample matches these times, "
                                                           "phases and keys\n", ""), "", argv)
 
     def test_target_without_samples(self):

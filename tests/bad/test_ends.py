@@ -167,7 +167,7 @@ class Phases(Case):
         long = self.pbin(1000)
         for phase, text in (("nothing", "no function is called 'nothing'"),
                             ("_unknwon:2", "no function is called '_unknwon', did you mean '_unknown'?"),
-                            ("_unknown:2", "no such phase: entries into _unknown: 1")):
+                            ("_unknown:2", "no such phase: _unknown was entered 1 time")):
             ended = self.succeeds(["pbin-aggregate", "--phase", phase, long])
             self.assertEqual(ended.err, f"pbin-aggregate: {long}: {text}\n")
         self.assertEqual(self.succeeds(["pbin-aggregate", "--phase", "_unknown:1", long]).err, "")

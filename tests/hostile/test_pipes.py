@@ -99,7 +99,7 @@ class Full(tool.Case):
             self.skipTest(ended.stderr)
         self.assertEqual(ended.returncode, 1)
         self.assertRegex(ended.stderr, r"<stdin>: cannot copy it to a temporary file, which needs more than \d+ bytes "
-                                       r"\(\$TMPDIR names another folder\): No space left on device")
+                                       r"\(TMPDIR chooses another folder\): No space left on device")
 
 
 if __name__ == "__main__":

@@ -270,7 +270,7 @@ class Pictures(Plot):
                             samples=[pbin.Sample(10**6, 10.0, [(0, n // 10 % 4, 200_000)]) for n in range(1000)])
         file = self.file("c.pbin", pbin.write(made))
         texts = " ".join(svg_texts(self.plot("cumulative", "--format=svg", "--metric=energy", inputs=[file])))
-        self.assertIn("largest of 4 rows", texts)
+        self.assertIn("over 4 rows", texts)
         self.assertIn("2 make up 50 %", texts)
         self.assertIn("4 make up 99 %", texts)
         self.assertRegex(texts, r"without the (79\.9|80\.0|80\.1) % that no code used")

@@ -317,7 +317,7 @@ class Trees(Tree):
                         ["-a", "-p", "log:" + first], ["--interval", "often"], ["--attach", "x"]):
             done = self.sampler(*options)
             self.assertEqual(done.returncode, 2, options)
-        self.fails("file: is a gauge", "-p", "file:" + first, "--unit", "uJ")
+        self.fails("file: reads a gauge", "-p", "file:" + first, "--unit", "uJ")
         self.fails("expected a number, found 'five'", "-p", "file:" + self.write("/text", "five"))
         self.fails("expected a number, found nothing", "-p", "file:" + self.write("/empty", ""))
 
@@ -655,7 +655,7 @@ class Logs(Case):
         now = time.time()
         path = self.write("/log", "".join(f"{int(now + 0.05 * i)};{10 + 20 * (i % 2)}\n" for i in range(-100, 400)))
         joules, _, seconds, report = self.energy("-p", "log:" + path, command=("sleep", "1"))
-        self.assertRegex(report, "log:value has [0-9]+ values at the time of another: each time has the mean of its values")
+        self.assertRegex(report, "log:value has [0-9]+ values with the time of another: each time counts once, with their mean")
         self.assertAlmostEqual(joules, 20 * seconds, delta=0.4 * seconds)
         made = subprocess.run([BUILD + "/prof2pbin", self.out], capture_output=True, check=True).stdout
         rows = subprocess.run([BUILD + "/pbin-aggregate", "--format=json", "--total"], input=made, capture_output=True, check=True)

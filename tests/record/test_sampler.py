@@ -1074,7 +1074,7 @@ class Signals:
         done = self.run_sampler("/bin/sh", "-c", f"{sample('burn')} -v 0.3 & {wait}; echo early")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"\Aearly\n[^$]*process \d+\n\Z")
-        self.assertIn("1 process of the command still runs, and is not sampled any more", done.stderr)
+        self.assertIn("1 process of the command still runs, and is no longer sampled", done.stderr)
         self.assertGreater(self.table("comm").get("burn", 0), 0.03)
 
     def test_vfork_parent_does_not_hold_up_its_threads(self):

@@ -230,7 +230,7 @@ class Against(Compare):
                          (1, "", "pbin-addr2line: %s: a relocatable file, whose code has no addresses yet: expected a linked one\n" % relocatable))
         done = subprocess.run([TOOL, "-e", p], input="xyz\n1" + "0" * 100000 + "\n", capture_output=True, text=True)
         self.assertEqual(done.returncode, 0)
-        self.assertIn("not hexadecimal addresses: ", done.stderr)
+        self.assertIn("not hexadecimal addresses, treated as 0: ", done.stderr)
 
 
 class Csv(Case):
@@ -250,7 +250,7 @@ class Csv(Case):
             self.assertEqual(out[2][3:], ["", "", ""])
             self.assertEqual(out[3][3:], ["", "", ""])
             self.assertEqual([x for r in out[4:40] for x in (r[3], "%s:%s" % (r[4], r[5]))], plain[:-1])
-            self.assertIn("not hexadecimal addresses: 1 of the texts", done.stderr)
+            self.assertIn("not hexadecimal addresses, treated as 0: 1", done.stderr)
 
     def test_separators_and_comments(self):
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
@@ -316,7 +316,7 @@ class Csv(Case):
         want, _ = self.add(["-e", p], [["0x%x" % a] for a in code])
         named = sum(r[1] != "" for r in want)
         self.assertIn("main", [r[1] for r in want])
-        for form, say in (("%d", "of the first %d, %d are in the code, as hexadecimal numbers 0" % (len(code) + 1, named)), ("%x", "")):
+        for form, say in (("%d", "of the first %d, %d are in the code then, but only 0 as hexadecimal numbers" % (len(code) + 1, named)), ("%x", "")):
             got, err = self.add(["-e", p], [["0"], *([form % a] for a in code)])
             self.assertEqual([r[1:] for r in got[1:]], [r[1:] for r in want], form)
             self.assertEqual((say in err, err == ""), (True, say == ""), err)
@@ -360,7 +360,7 @@ class Csv(Case):
                                   ("a,pc\n1,2\n\"1\n\n1,2", "pc", "<stdin>: line 3, column 1: a quoted field without an end: found the end"),
                                   ("pc,a\n1,\"\n2\"\n\"1\",b,\"\n\n1,2\n", "pc", "<stdin>: line 4, column 3: a quoted field without an end"),
                                   ("\"pc,a\n1,2\n", "pc", "<stdin>: line 1, column 1: a quoted field without an end"),
-                                  ("a,pc\n\"1\"2,3\n", "pc", "line 2, column 1: a quoted field without an end: expected the end of the field"),
+                                  ("a,pc\n\"1\"2,3\n", "pc", "line 2, column 1: a quoted field without an end: expected a separator"),
                                   ("a,pc\n\"%s\",3\n" % ("1\n" * (1 << 20)), "pc", "line 2, column 1: row of more than 1048576 bytes"),
                                   ("a,pc\n" + "\"1\n\"," * (1 << 18), "pc", "row of more than 1048576 bytes")):
             for to in (["-o", out], []):
