@@ -183,8 +183,8 @@ static void decide_base(struct addr2line *a, struct batch *b, struct code_locati
     if (b->is_decimal)
         report_warning(
             a->reporter,
-            "addresses are read as decimal numbers: of the first %zu, %zu are in the code then, "
-            "but only %zu as hexadecimal numbers",
+            "addresses are read as decimal numbers: of the first %zu, %zu are in the code as "
+            "decimal and %zu as hexadecimal numbers",
             count, decimal, hexadecimal);
     free(numbers);
 }

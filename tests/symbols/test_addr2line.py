@@ -316,7 +316,7 @@ class Csv(Case):
         want, _ = self.add(["-e", p], [["0x%x" % a] for a in code])
         named = sum(r[1] != "" for r in want)
         self.assertIn("main", [r[1] for r in want])
-        for form, say in (("%d", "of the first %d, %d are in the code then, but only 0 as hexadecimal numbers" % (len(code) + 1, named)), ("%x", "")):
+        for form, say in (("%d", "of the first %d, %d are in the code as decimal and 0 as hexadecimal numbers" % (len(code) + 1, named)), ("%x", "")):
             got, err = self.add(["-e", p], [["0"], *([form % a] for a in code)])
             self.assertEqual([r[1:] for r in got[1:]], [r[1:] for r in want], form)
             self.assertEqual((say in err, err == ""), (True, say == ""), err)
