@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "analyze/aggregate/least_squares.h"
-#include "analyze/aggregate/welch.h"
+#include "analyze/statistics/welch.h"
 #include "base/memory.h"
 #include "base/ranked.h"
 

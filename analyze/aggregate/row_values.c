@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyze/aggregate/row_values.h"
-#include "analyze/aggregate/welch.h"
+#include "analyze/statistics/welch.h"
 
 enum { NS_PER_S = 1000000000 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/aggregate/statistics.h"
+#include "analyze/statistics/statistics.h"
 #include "analyze/compare/run_set_blocks.h"
 
 enum compare_metric {

@@ -1,8 +1,8 @@
 /* Finds the mapping that contained an address of a process at a given time. Processes start, fork, execute programs
  * and map libraries during the run.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_PROF2PBIN_ADDRESS_SPACES_H
-#define CONVERT_PROF2PBIN_ADDRESS_SPACES_H
+#ifndef CONVERT_SYMBOLIZE_ADDRESS_SPACES_H
+#define CONVERT_SYMBOLIZE_ADDRESS_SPACES_H
 
 #include "convert/symbolize/symbolizer.h"
 #include "formats/raw/raw_extension.h"

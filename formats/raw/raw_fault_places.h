@@ -5,8 +5,8 @@
  * average likelihood. A place is the offset of a program counter in its page, which is the same in all processes of a
  * program, wherever they have their libraries.
  * SPDX-License-Identifier: MIT */
-#ifndef FORMATS_RAW_FAULT_PLACES_H
-#define FORMATS_RAW_FAULT_PLACES_H
+#ifndef FORMATS_RAW_RAW_FAULT_PLACES_H
+#define FORMATS_RAW_RAW_FAULT_PLACES_H
 
 #include <stdbool.h>
 #include <stdint.h>

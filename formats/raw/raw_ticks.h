@@ -3,8 +3,8 @@
  * If a program often calls the kernel, the ptrace engine sees it too often in the kernel; and it misses page faults.
  * Ticks are unbiased, but rare.
  * SPDX-License-Identifier: MIT */
-#ifndef FORMATS_RAW_TICKS_H
-#define FORMATS_RAW_TICKS_H
+#ifndef FORMATS_RAW_RAW_TICKS_H
+#define FORMATS_RAW_RAW_TICKS_H
 
 #include "formats/raw/raw_extension.h"
 

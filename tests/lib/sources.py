@@ -12,8 +12,8 @@ import re
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # A layer includes only layers of a smaller number. analyze/ has an order of its own inside, by the same rule.
 LAYERS = {"base": 0, "formats": 1, "record": 2, "analyze": 2, "convert": 3, "plot": 3}
-FOLDERS = {"analyze/code": 0, "analyze/attribute": 1, "analyze/aggregate": 2, "analyze/compare": 3,
-           "analyze/annotate": 3, "analyze/callgraph": 3, "analyze/dump": 3}
+FOLDERS = {"analyze/code": 0, "analyze/attribute": 1, "analyze/statistics": 1, "analyze/aggregate": 2,
+           "analyze/compare": 3, "analyze/annotate": 3, "analyze/callgraph": 3, "analyze/dump": 3}
 LONGEST_FUNCTION = 60  # lines, from its first to the closing brace
 
 
@@ -66,6 +66,17 @@ def elf_readers(root, home="formats/elf/"):
     return [f"{path}:{number}: only {home} reads ELF files"
             for path in files(root, ".c", ".h", folders=LAYERS) if not path.startswith(home)
             for number, line in enumerate(lines_of(root, path), 1) if reads.search(line)]
+
+
+def other_guards(root):
+    """Headers whose include guard is not their path."""
+    found = []
+    for path in files(root, ".h", folders=(*LAYERS, "tests")):
+        guard = re.sub(r"[^A-Z0-9]", "_", path.upper())
+        own = [line.split()[1] for line in lines_of(root, path) if line.startswith("#ifndef ")]
+        if path.split("/")[:2] != ["plot", "vendor"] and own[:1] != [guard]:
+            found.append(f"{path}: the include guard must be {guard}")
+    return found
 
 
 def glued_tags(root):

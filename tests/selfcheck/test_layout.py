@@ -26,6 +26,9 @@ class Layout(unittest.TestCase):
     def test_licence_tags(self):
         self.none(sources.glued_tags(sources.ROOT))
 
+    def test_include_guards(self):
+        self.none(sources.other_guards(sources.ROOT))
+
     def test_documents_name_files_that_exist(self):
         for document in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
             with self.subTest(document):
@@ -78,6 +81,10 @@ class Planted(checking.Case):
         root = self.tree({"base/a.c": "/* A.\n * SPDX-License-Identifier: MIT */\n", "base/b.h": "/* SPDX-License-Identifier: MIT */\n",
                           "base/c.c": "/* A.\n * B. SPDX-License-Identifier: MIT */\n"})
         self.assertEqual(sources.glued_tags(root), ["base/c.c:2: the licence tag needs a line of its own"])
+
+    def test_guard_of_another_header(self):
+        root = self.tree({"base/a_b.h": "#ifndef BASE_A_B_H\n#define BASE_A_B_H\n#endif\n", "base/c.h": "#ifndef BASE_A_H\n#endif\n"})
+        self.assertEqual(sources.other_guards(root), ["base/c.h: the include guard must be BASE_C_H"])
 
     def test_headers_that_include_each_other(self):
         root = self.tree({"base/a.h": '#include "base/b.h"\n', "base/b.h": '# include "c.h"\n',

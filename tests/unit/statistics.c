@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "analyze/aggregate/statistics.h"
+#include "analyze/statistics/statistics.h"
 
 /* One-sided quantiles of Student's t as standard tables print them (three decimals). */
 static const double levels[] = {0.90, 0.95, 0.975, 0.99, 0.995, 0.999, 0.9995};

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "analyze/aggregate/welch.h"
+#include "analyze/statistics/welch.h"
 
 #define CHECK_NEAR(got, want, tolerance)                                                           \
     do {                                                                                           \

@@ -1,7 +1,7 @@
 /* Significance of a difference of means: Student's t distribution, Welch's test, Holm's correction.
  * SPDX-License-Identifier: MIT */
-#ifndef ANALYZE_AGGREGATE_WELCH_H
-#define ANALYZE_AGGREGATE_WELCH_H
+#ifndef ANALYZE_STATISTICS_WELCH_H
+#define ANALYZE_STATISTICS_WELCH_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* Moments of runs, and the approximate test for single runs.
  * SPDX-License-Identifier: MIT */
-#include "analyze/aggregate/statistics.h"
+#include "analyze/statistics/statistics.h"
 
 #include <math.h>
 

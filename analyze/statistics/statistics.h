@@ -1,12 +1,12 @@
 /* Statistics of comparison besides Welch's test: moments combined from blocks of runs, and the approximate test for
  * single runs.
  * SPDX-License-Identifier: MIT */
-#ifndef ANALYZE_AGGREGATE_STATISTICS_H
-#define ANALYZE_AGGREGATE_STATISTICS_H
+#ifndef ANALYZE_STATISTICS_STATISTICS_H
+#define ANALYZE_STATISTICS_STATISTICS_H
 
 #include <stddef.h>
 
-#include "analyze/aggregate/welch.h"
+#include "analyze/statistics/welch.h"
 
 /* N values as their mean and the sum of squared distances from it (NaN: unknown). All zero: no values. */
 struct run_moments {

@@ -1,6 +1,6 @@
 /* Student's t distribution through the regularised incomplete beta function.
  * SPDX-License-Identifier: MIT */
-#include "analyze/aggregate/welch.h"
+#include "analyze/statistics/welch.h"
 
 #include <float.h>
 #include <math.h>
