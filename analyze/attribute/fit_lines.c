@@ -122,7 +122,7 @@ static void put_switch(struct fit *fit, uint16_t a, uint16_t b, double square)
     fit_put(fit, &fit->switched[b], exact_of_double(square, 0));
 }
 
-static inline void count_switch(struct fit *fit, uint16_t a, uint16_t b, double cpu_ns)
+void fit_count_switch(struct fit *fit, uint16_t a, uint16_t b, double cpu_ns)
 {
     const double large = 0x1.8p52, small = 0x1p42; /* 2^20 thread samples of them fit */
     double square = cpu_ns * cpu_ns;
@@ -198,7 +198,7 @@ static void pair_up(struct fit_windows *w, size_t i, size_t k)
     fit_entry_of(fit, window, b)[1] -= second;
     fit_entry_of(fit, window, b)[2] += first;
     fit_entry_of(fit, window, a)[2] -= first;
-    count_switch(fit, a, b, sqrt(8 * first * second));
+    fit_count_switch(fit, a, b, sqrt(8 * first * second));
 }
 
 /* How it follows the two samples of its thread before. */
@@ -244,7 +244,7 @@ static void add_between(struct fit_windows *w, size_t i, const struct link *own,
     add_lines(fit, first, lines, cpu_ns, 0, cut);
     if (first != second)
         add_lines(fit, second, lines, cpu_ns, cut, 1);
-    count_switch(fit, a, b, cpu_ns);
+    fit_count_switch(fit, a, b, cpu_ns);
 }
 
 static void add_thread_sample(struct fit_windows *w, size_t i, size_t k)
@@ -407,7 +407,7 @@ INLINE void add_interval(struct walk *walk, const struct fit_windows *w, const d
         change_window(walk, w->fit, i, second);
         add_part(walk, slope, i, cpu_ns, cut, 1);
     }
-    count_switch(w->fit, before[n], *of, cpu_ns);
+    fit_count_switch(w->fit, before[n], *of, cpu_ns);
 }
 
 /* Thread number J of N in every sample. */
@@ -540,6 +540,10 @@ void fit_add_lines(struct fit_windows *w)
     if (w->seen)
         fit_excess_add(&w->fit->excess, w->view->stretch->ns, w->fit->of, w->view->threads[0],
                        w->view->stretch->count);
+    if (w->own && w->view->uses == NULL) {
+        fit_own_add_threads(w);
+        return;
+    }
     if (w->seen || !fit_is_regular(w)) {
         add_samples(w);
         return;

@@ -13,15 +13,17 @@
 
 void fit_own_add(struct fit_own *own, const struct fit_own_sample *s)
 {
-    double product = rint(s->ns * s->ns_before);
-    if (!exact_fits(product, 0, 32))
+    const double most = 0x1p62; /* [ns^2]: of intervals of two seconds; longer ones are gaps */
+    double product = s->ns * s->ns_before;
+    if (!(product < most) || !(s->ns < most))
         return;
+    int64_t rounded = (int64_t)product;
     own->count++;
-    own->ns += exact_of_double(rint(s->ns), 0);
+    own->ns += (int64_t)s->ns;
     own->inside += s->inside;
     own->paired += s->paired;
-    own->changes += s->changed ? exact_of_double(product, 0) : 0;
-    own->changes_of_two += s->changed_of_two ? exact_of_double(product, 0) : 0;
+    own->changes += s->changed ? rounded : 0;
+    own->changes_of_two += s->changed_of_two ? rounded : 0;
 }
 
 void fit_own_merge(struct fit_own *to, const struct fit_own *from)

@@ -581,7 +581,7 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     fit->waits_unknown = w.seen;
     w.differ = w.seen || fit_times_differ(view);
     fit->own.kind = view->own;
-    w.own = view->own != PBIN_OWN_NONE && view->uses != NULL;
+    w.own = view->own != PBIN_OWN_NONE;
     w.divided = !w.own && is_divided(view);
     w.taken_from = w.taken_end = 0;
     memset(w.total, 0, sizeof w.total);

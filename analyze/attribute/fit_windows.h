@@ -65,6 +65,9 @@ static inline double fit_cut_of(const struct fit_windows *w, size_t i)
 /* Adds the CPU times of the thread samples to the entries of windows. */
 void fit_add_lines(struct fit_windows *windows);
 
+/* The same for threads that are in every sample, if samples have intervals of their own. */
+void fit_own_add_threads(struct fit_windows *windows);
+
 /* Window N of the stretch, without its CPU times. */
 struct fit_inner fit_inner_of(const struct fit_windows *w, size_t n);
 

@@ -845,6 +845,30 @@ static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, 
     return place_odd(s, n, cpu_ns, limit, of) || over;
 }
 
+/* The same if the whole interval belongs to its sample. */
+VECTORS
+static bool place_own(const struct stretch *s, size_t n, const double *restrict cpu_ns,
+                      double limit, double *restrict of)
+{
+    int64_t over = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        double half = s->each[i] / 2;
+        for (size_t k = n * i; k < n * (i + 1); k++) {
+            of[k] = half * cpu_ns[k] + half * cpu_ns[k];
+            over |= of[k] > limit * cpu_ns[k] ? -1 : 0;
+        }
+    }
+    for (size_t o = 0; o < s->odds; o++) {
+        size_t i = s->odd[o];
+        struct halves own = halves_of(s, i);
+        for (size_t k = n * i; k < n * (i + 1); k++) {
+            of[k] = own.second / 2 * cpu_ns[k] + own.first / 2 * cpu_ns[k];
+            over |= of[k] > limit * cpu_ns[k] ? -1 : 0;
+        }
+    }
+    return over != 0;
+}
+
 /* Sums up to each interval: of times, and of prices multiplied by times. */
 struct areas {
     double ns[STRETCH + 1], price[STRETCH + 1];
@@ -1079,7 +1103,7 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
     const int32_t *class = n == 1 ? own : room->class;
     if (n != 1)
         repeat_classes(own, s->count, n, threads, room->class);
-    double *paired = level_pairs(s->most, n, count, cpu_ns, uses, room->take, of);
+    double *paired = s->own ? of : level_pairs(s->most, n, count, cpu_ns, uses, room->take, of);
     level_ends(s->most, count, threads[0], threads[s->count - 1], cpu_ns, paired);
     count_room(s->most, count, cpu_ns, paired, class, classes);
     double surplus, left = level_classes(classes, &surplus), rest = s->rest + surplus,
@@ -1107,7 +1131,8 @@ void stretch_divide(struct stretch *s, const uint64_t *threads, const double *cp
         place_any(s, threads, cpu_ns, uses, of);
         over = any_over(cpu_ns, count, limit, of);
     } else {
-        over = place_same(s, threads[0], cpu_ns, limit, of);
+        over = s->own ? place_own(s, threads[0], cpu_ns, limit, of)
+                      : place_same(s, threads[0], cpu_ns, limit, of);
     }
     if (over || s->rest > 0)
         level(s, threads, uses == NULL ? threads[0] : 0, count, cpu_ns, uses, room, of);

@@ -318,7 +318,7 @@ static size_t take_stretch(struct weigher *w)
         return SIZE_MAX;
     if (w->number == 0 && !(share_work_first_most(w->share) > 0))
         return SIZE_MAX;
-    w->share->packed.varied = w->share->stretch.own || !are_same(w, count);
+    w->share->packed.varied = !are_same(w, count);
     use_times(w, thread_samples);
     return thread_samples;
 }

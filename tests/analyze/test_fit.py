@@ -294,14 +294,15 @@ class FitTest(tool.Case):
                 who = [(t, (i // 9 + t) % 3 + 3 * (i % 4 == 0), 0 if seed > 14 and i // 500 % 2 and rng.random() < 0.1 else
                         ns - rng.randrange(200_000)) for t in range(threads)]
                 samples.append(pbin.Sample(ns, before + part * (power - before), who))
-            path = self.put("p.pbin", make(samples, threads, threads))
-            sums = []
-            for how in ([], ["--max-gap", "1e6"]):
-                out = os.path.join(self.folder, "out.pbin")
-                self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", *how, "-o", out, path])
-                with open(out, "rb") as file:
-                    sums.append(sums_of(file.read()))
-            self.assertEqual(sums[0], sums[1], seed)
+            for own in (0, 1, 2):
+                path = self.put("p.pbin", make(samples, threads, threads, own_intervals=own))
+                sums = []
+                for how in ([], ["--max-gap", "1e6"]):
+                    out = os.path.join(self.folder, "out.pbin")
+                    self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", *how, "-o", out, path])
+                    with open(out, "rb") as file:
+                        sums.append(sums_of(file.read()))
+                self.assertEqual(sums[0], sums[1], (seed, own))
 
     def test_fewer_keys(self):
         """Columns are joined with their products: as if the profile had been read with fewer keys."""

@@ -244,7 +244,7 @@ class ShareTest(tool.Case):
                 samples.append(pbin.Sample(rng.randrange(900_000, 1_100_000), samples[-1].value if held else rng.uniform(1, 9),
                                            [(t, rng.randrange(9), rng.choice((0, 400_000, 1_000_000, 1_050_000, 3_000_000)))
                                             for t in range(threads) if seed < 5 or rng.random() < 0.4]))
-            profile = make(samples, threads, cpus=threads)
+            profile = make(samples, threads, cpus=threads, own_intervals=int(seed in (1, 2, 3, 6)))
             paths = [self.file(f"{batch}.pbin", pbin.write(profile, batch=batch)) for batch in tool.some((7, 100, 1024, 4096), 2)]
             for model in ("share", "sample"):
                 outs = {self.succeeds(["pbin-aggregate", "--format", "csv", "--energy-model", model, *how, path]).out
