@@ -197,14 +197,14 @@ static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples
     if (moves && !seen.called)
         return place(c, t->image, RAW_KERNEL_PC, NOW, location);
     if (!seen.called)
-        kernel_share_seen(kernel, t->thread, t->image, location);
+        kernel_share_seen(kernel, &seen, location);
     if (!moves)
         return location;
     if (seen.faulted)
         return place(c, t->image, seen.pc, NOW, PBIN_NO_CALLER);
     uint32_t later[SEEN_NEARBY];
     size_t count = find_later(c, s, at, t, later);
-    uint32_t instead = kernel_share_instead(kernel, t->thread, t->image, later, count);
+    uint32_t instead = kernel_share_instead(kernel, &seen, later, count);
     return instead != UINT32_MAX ? instead : place(c, t->image, seen.pc, NOW, PBIN_NO_CALLER);
 }
 

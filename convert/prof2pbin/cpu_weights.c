@@ -235,13 +235,13 @@ static int add_steady(struct cpu_weights *w, struct tracker *tracker, const stru
     return 0;
 }
 
-/* Counts each sighting at AT of S, for kernel_share. */
-static void count_sighting(struct cpu_weights *w, const struct tracked *tracked,
-                           const struct raw_samples *s, size_t at)
+/* Counts each record at AT of S, for kernel_share. */
+static void count_record(struct cpu_weights *w, const struct tracked *tracked,
+                         const struct raw_samples *s, size_t at)
 {
     struct sighting seen;
-    if (kernel_share_sighting(&seen, tracked, s, at, w->last_ns))
-        kernel_share_count(w->kernel, &seen);
+    kernel_share_sighting(&seen, tracked, s, at, w->last_ns);
+    kernel_share_count(w->kernel, &seen);
 }
 
 static int add_samples(struct cpu_weights *w, struct tracker *tracker, const struct raw_samples *s)
@@ -275,7 +275,7 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
             if (add_thread_sample(w, tracked, flags, used_ns) != 0)
                 return -1;
             if (w->kernel != NULL && s->flags != NULL)
-                count_sighting(w, tracked, s, at);
+                count_record(w, tracked, s, at);
         }
     }
     return 0;

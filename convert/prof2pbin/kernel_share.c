@@ -35,17 +35,9 @@ struct window {
     struct side sides[FAULT_SIDES];
 };
 
-/* Where user code was seen last, and whose turn it is. */
-struct nearby {
-    uint32_t image; /* of a thread */
-    uint32_t locations[SEEN_BEFORE];
-    uint32_t count, next, turn;
-};
-
 struct thread_share {
     /* how near the next sighting that goes is, in 2^-32: in a system call, in a page fault, in user code */
     uint32_t odd, odd_fault, odd_user;
-    struct nearby *nearby; /* NULL: not yet seen in user code */
 };
 
 struct program {
@@ -54,8 +46,6 @@ struct program {
     struct fault_places faults;
     struct call_places calls;
     bool placed; /* the places of its system calls on other CPUs have excesses of their own */
-    struct nearby
-        nearby[RAW_HOWS]; /* by how its processes began: often, forked ones do something else */
 };
 
 struct kernel_share {
@@ -70,6 +60,7 @@ struct kernel_share {
     size_t program_capacity;
     struct thread_share *threads;
     size_t thread_count, thread_capacity;
+    struct user_places places;
 };
 
 static int compare_ticks(const void *left, const void *right)
@@ -132,7 +123,7 @@ struct kernel_share *kernel_share_new(const struct raw_extension *ext)
         return NULL;
     struct kernel_share *share = mem_zalloc(1, sizeof *share);
     const struct raw_ticks **order = mem_alloc(ext->tick_count * sizeof(struct raw_ticks *));
-    share->ext = ext;
+    share->ext = share->places.ext = ext;
     for (size_t i = 0; i < ext->tick_count; i++)
         order[i] = &ext->ticks[i];
     qsort(order, ext->tick_count, sizeof *order, compare_ticks);
@@ -145,12 +136,11 @@ void kernel_share_delete(struct kernel_share *share)
 {
     if (share == NULL)
         return;
-    for (size_t i = 0; i < share->thread_count; i++)
-        free(share->threads[i].nearby);
     for (uint32_t i = 0; i < share->paths.count; i++) {
         fault_places_free(&share->programs[i].faults);
         call_places_free(&share->programs[i].calls);
     }
+    user_places_free(&share->places);
     numbers_free(&share->pids);
     numbers_free(&share->paths);
     free(share->windows);
@@ -206,28 +196,31 @@ bool kernel_share_sighting(struct sighting *seen, const struct tracked *tracked,
 {
     uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
     bool called = s->callers != NULL && (flags & RAW_CALLER) != 0;
-    *seen = (struct sighting){.thread = tracked->thread,
+    *seen = (struct sighting){.owner = {tracked->thread, tracked->image, tracked->task},
                               .pid = tracked->pid,
-                              .image = tracked->image,
+                              .ran = (flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN,
                               .time_ns = time_ns,
                               .called = called,
                               .faulted = called && (flags & RAW_FAULT) != 0,
                               .side = flags & RAW_SAME_CPU ? FAULT_SAME_CPU : FAULT_OTHER_CPU,
                               .pc = called ? s->callers[at] : s->thread_samples[at].pc};
-    return (flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN;
+    return seen->ran;
 }
 
 void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
 {
+    user_places_count(&share->places, &seen->owner, seen->ran);
+    if (!seen->ran)
+        return;
     struct window *window = window_at(share, seen->pid, seen->time_ns);
     if (window->program == INTERN_NONE)
-        window->program = program_of(share, seen->image);
+        window->program = program_of(share, seen->owner.image);
     struct side *side = &window->sides[seen->side];
     side->seen.all++;
     side->seen.kernel += seen->called;
     side->faults += seen->faulted;
     enum fault_sight sight = seen->faulted ? FAULT_SEEN : seen->called ? FAULT_KERNEL : FAULT_USER;
-    struct program *p = &share->programs[program_of(share, seen->image)];
+    struct program *p = &share->programs[program_of(share, seen->owner.image)];
     fault_places_count(&p->faults, seen->side, seen->pc, sight);
     if (sight == FAULT_KERNEL)
         call_places_count(&p->calls, seen->side, seen->pc);
@@ -365,8 +358,8 @@ static bool goes(uint32_t *odd, double part)
 
 bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
 {
-    struct thread_share *t = thread_at(share, seen->thread);
-    const struct program *p = &share->programs[program_of(share, seen->image)];
+    struct thread_share *t = thread_at(share, seen->owner.thread);
+    const struct program *p = &share->programs[program_of(share, seen->owner.image)];
     if (seen->called && !seen->faulted && seen->side == FAULT_OTHER_CPU && p->placed)
         return goes(&t->odd, call_places_part(&p->calls, seen->pc));
     if (seen->called) {
@@ -380,44 +373,13 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
            goes(&t->odd_user, fault_places_part(&p->faults, seen->side, seen->pc));
 }
 
-static void put_nearby(struct nearby *nearby, uint32_t location)
+void kernel_share_seen(struct kernel_share *share, const struct sighting *seen, uint32_t location)
 {
-    nearby->locations[nearby->next++ % SEEN_BEFORE] = location;
-    nearby->count += nearby->count < SEEN_BEFORE;
+    user_places_put(&share->places, &seen->owner, location);
 }
 
-/* What was seen near the sightings of processes like that of IMAGE. */
-static struct nearby *nearby_of(struct kernel_share *share, uint32_t image)
-{
-    const struct raw_extension *ext = share->ext;
-    uint8_t how = image < ext->image_count ? ext->images[image].how : RAW_FIRST;
-    return &share->programs[program_of(share, image)].nearby[how];
-}
-
-void kernel_share_seen(struct kernel_share *share, uint32_t thread, uint32_t image,
-                       uint32_t location)
-{
-    struct thread_share *t = thread_at(share, thread);
-    if (t->nearby == NULL)
-        t->nearby = mem_zalloc(1, sizeof *t->nearby);
-    if (t->nearby->image != image)
-        *t->nearby = (struct nearby){.image = image};
-    put_nearby(t->nearby, location);
-    put_nearby(nearby_of(share, image), location);
-}
-
-uint32_t kernel_share_instead(struct kernel_share *share, uint32_t thread, uint32_t image,
+uint32_t kernel_share_instead(struct kernel_share *share, const struct sighting *seen,
                               const uint32_t *later, size_t count)
 {
-    struct nearby *nearby = thread_at(share, thread)->nearby;
-    bool seen = nearby != NULL && nearby->image == image;
-    if (!seen)
-        nearby = nearby_of(share, image);
-    size_t before = seen || count == 0 ? nearby->count : 0;
-    if (count > SEEN_NEARBY - before)
-        count = SEEN_NEARBY - before;
-    if (before + count == 0)
-        return UINT32_MAX;
-    size_t turn = nearby->turn++ % (before + count);
-    return turn < before ? nearby->locations[turn] : later[turn - before];
+    return user_places_get(&share->places, &seen->owner, later, count);
 }

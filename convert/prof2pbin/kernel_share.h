@@ -16,29 +16,27 @@
  *            whose places have parts of their own.
  *
  * A removed sighting counts as user code: in a page fault as the code that had it; in a system call in turn as one of the
- * places where its thread was seen in user mode just before and after, else its program (in processes that
- * began in the same way), else as the caller. CPU times do not change.
+ * places where its thread was seen in user mode just before and after, else threads like it (user_places.h), else as the
+ * caller. CPU times do not change.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_KERNEL_SHARE_H
 #define CONVERT_PROF2PBIN_KERNEL_SHARE_H
 
-#include "formats/raw/raw_fault_places.h"
 #include "convert/prof2pbin/thread_tracker.h"
+#include "convert/prof2pbin/user_places.h"
+#include "formats/raw/raw_fault_places.h"
 
 struct kernel_share;
-
-/* Places in user code that stand for a removed sighting: those before it, and all. */
-enum { SEEN_BEFORE = 3, SEEN_NEARBY = 6 };
 
 /* EXT is borrowed until kernel_share_delete. Returns NULL if it has no ticks: all sightings are correct. */
 struct kernel_share *kernel_share_new(const struct raw_extension *ext);
 void kernel_share_delete(struct kernel_share *share);
 
-/* A thread seen running. */
+/* A record of a thread. */
 struct sighting {
-    uint32_t thread; /* its number */
+    struct place_owner owner;
     uint32_t pid;
-    uint32_t image;   /* RAW_NO_IMAGE: unknown */
+    bool ran;         /* it was seen running: the following */
     uint64_t time_ns; /* ascends */
     bool
         called; /* it was in the kernel, called by the user code at PC or in a page fault there; else at PC */
@@ -51,19 +49,18 @@ struct sighting {
 bool kernel_share_sighting(struct sighting *seen, const struct tracked *tracked,
                            const struct raw_samples *samples, size_t at, uint64_t time_ns);
 
-/* First pass: counts each sighting. */
+/* First pass: counts each record. */
 void kernel_share_count(struct kernel_share *share, const struct sighting *seen);
 /* Between the passes. Returns how many sightings are in the wrong place; 0: no second pass is needed. */
 uint64_t kernel_share_settle(struct kernel_share *share);
 
 /* Second pass, over the same sightings. Does SEEN move from the kernel to user code, or the reverse? */
 bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen);
-/* Thread number THREAD ran at LOCATION in user code of IMAGE. */
-void kernel_share_seen(struct kernel_share *share, uint32_t thread, uint32_t image,
-                       uint32_t location);
-/* A location in user code in place of the kernel: in turn one of those where THREAD was seen last in IMAGE and of the
- * COUNT where it will be seen LATER, in order of time; else where its program was. UINT32_MAX: there is none. */
-uint32_t kernel_share_instead(struct kernel_share *share, uint32_t thread, uint32_t image,
+/* SEEN is user code at LOCATION. */
+void kernel_share_seen(struct kernel_share *share, const struct sighting *seen, uint32_t location);
+/* A location in user code in place of the kernel, where SEEN was; LATER are the COUNT where its thread will be seen next, in
+ * order of time. UINT32_MAX: there is none. */
+uint32_t kernel_share_instead(struct kernel_share *share, const struct sighting *seen,
                               const uint32_t *later, size_t count);
 
 #endif

@@ -929,6 +929,55 @@ class KernelShare(Case):
         self.assertEqual(set(self.pcs(profile)), {KERNEL, 0x1000, 0x8ff0} & set(self.pcs(profile)))
         self.assertLess(self.pcs(profile).count(0x8ff0), 20)
 
+    def stand_ins(self, name, waits=0, calls=0.3, often=False, others=()):
+        """Where threads are shown that were seen a few times each, or all the time (OFTEN), CALLS of that in the kernel, else at
+        0x2000; beside a thread at 0x1000, and OTHERS (tid, pc). NAME(i) is the name of thread i; WAITS are its records before it runs."""
+        rng, n = random.Random(9), 2000
+        ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)}, [Image(1, "/bin/a")],
+                       [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1, 0, "main")])
+        samples, times, used = [], [], {}
+        for i in range(n):
+            here, tid = [(1, 0x1000), *others], 1000 if often else 1000 + i
+            here += [(k, None) for k in range(max(tid - waits, 1000), tid)] if waits and not often else []
+            here.append((tid, KERNEL if rng.random() < calls else 0x2000))
+            if not often or i == 0:
+                ext.tasks.append(Task(tid, 1, i * MS, name(i)))
+            threads = []
+            for who, pc in here:
+                used[who] = used.get(who, 0) + (MS if pc else 0)
+                threads.append(Thread(who, pc or 0x3000, used[who], 0 if pc is None else RAN | CALLER if pc == KERNEL else RAN,
+                                      0x8ff0 if pc == KERNEL else 0))
+            samples.append(Sample(1, threads))
+            times.append((i + 1) * MS)
+            if i % 100 == 99:  # a hundredth is in the kernel
+                ext.ticks.append((1, times[-1], 200 * MS, 2 * MS, 0))
+        profile = self.convert(run_of(samples), times, ext)
+        shown = [(profile.threads[e[0]].tid, profile.locations[e[1]].pc, e[2]) for s in profile.samples for e in s.entries]
+        self.assertEqual(sum(cpu for _, _, cpu in shown), sum(used.values()))
+        for tid, pc, _ in shown:
+            self.assertTrue(tid >= 1000 or (tid, pc) in [(1, 0x1000), *others], (tid, hex(pc)))
+        return collections.Counter(pc for tid, pc, cpu in shown if tid >= 1000 and cpu)
+
+    def test_short_threads_are_not_like_long_ones(self):
+        """One that was only seen in a call is shown in user code of threads like it, whatever their names."""
+        for name in (lambda i: "short", lambda i: "main", lambda i: f"thread {i}"):
+            pcs = self.stand_ins(name)
+            self.assertEqual(set(pcs) - {0x8ff0}, {KERNEL, 0x2000}, pcs)
+            self.assertLess(pcs[0x8ff0], 10)
+            self.assertLess(pcs[KERNEL], 0.1 * 2000)
+
+    def test_threads_that_mostly_wait_are_not_like_short_ones(self):
+        pcs = self.stand_ins(lambda i: "worker", waits=20)
+        self.assertEqual(set(pcs) - {0x8ff0}, {KERNEL, 0x2000}, pcs)
+        self.assertLess(pcs[0x8ff0], 10)
+
+    def test_threads_that_only_call_the_kernel_are_not_like_others(self):
+        """A thread of their name was never seen in user code, or they were seen often: the caller remains."""
+        for often, name in (False, "reader"), (True, "reader"), (True, "main"):
+            pcs = self.stand_ins(lambda i, name=name: name, calls=1, often=often)
+            self.assertEqual(set(pcs), {KERNEL, 0x8ff0}, (often, name))
+            self.assertGreater(pcs[0x8ff0], 0.8 * 2000)
+
     def test_absurd_ticks(self):
         run, times = run_of([Sample(1, [Thread(1, KERNEL, i + 1, RAN | CALLER, 0x1000)]) for i in range(50)]), range(50)
         most = 2**64 - 1

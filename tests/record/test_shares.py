@@ -18,6 +18,12 @@ def run(argv, **more):
     return subprocess.run(argv, check=True, capture_output=True, text=True, **more)
 
 
+def become_ordinary():
+    if os.getuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+
+
 class Shares(unittest.TestCase):
     """burn prints the CPU times of its functions and of the whole process, by the clocks of the kernel."""
 
@@ -213,11 +219,6 @@ class Shares(unittest.TestCase):
     @tool.measured
     def test_many_threads_of_an_ordinary_user(self):
         """They inherit samplers in a part of the time only; nothing is missed because of the pauses."""
-        def become_ordinary():
-            if os.getuid() == 0:
-                os.setgid(65534)
-                os.setuid(65534)
-
         shown, many, one = self.sample_many_threads("part of the time", (300, 6000), become_ordinary)
         with tool.measurement():
             self.assertAlmostEqual(shown[0] / one, 1, delta=0.15)
@@ -257,10 +258,12 @@ class Shares(unittest.TestCase):
         self.assertEqual(len(shown), 2, table["rows"])
         return shown, many, one
 
-    def test_long_thread_beside_short_ones(self):
-        """When threads end, the kernel writes to the rings of other CPUs; their samples were lost then, in half of the runs."""
+    @staticmethod
+    def mixed(folder, fours=3000, turns=100000):
+        """A program with a thread that runs one(), and short threads called many that run many(), FOURS times four at a time."""
         source = r"""#include <pthread.h>
                      #include <stdio.h>
+                     #include <sys/prctl.h>
                      #include <time.h>
                      static volatile unsigned long sink;
                      static volatile int over;
@@ -273,7 +276,8 @@ class Shares(unittest.TestCase):
                      static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
                      static void *run_one(void *unused) { while (!over) one(100000); used[0] = cpu(); return unused; }
                      static void *run_many(void *unused) {
-                        many(100000);
+                        prctl(PR_SET_NAME, "many");
+                        many(TURNS);
                         pthread_mutex_lock(&lock);
                         used[1] += cpu();
                         pthread_mutex_unlock(&lock);
@@ -281,7 +285,7 @@ class Shares(unittest.TestCase):
                      int main(void) {
                         pthread_t thread, others[4];
                         pthread_create(&thread, NULL, run_one, NULL);
-                        for (int i = 0; i < 3000; i++) {
+                        for (int i = 0; i < FOURS; i++) {
                             for (int k = 0; k < 4; k++) pthread_create(&others[k], NULL, run_many, NULL);
                             for (int k = 0; k < 4; k++) pthread_join(others[k], NULL);
                         }
@@ -289,12 +293,30 @@ class Shares(unittest.TestCase):
                         pthread_join(thread, NULL);
                         printf("one %.0f many %.0f\n", used[0] * 1e9, used[1] * 1e9);
                         return 0; }"""
+        program = os.path.join(folder, "mixed")
+        run(["gcc", "-O1", "-pthread", f"-DFOURS={fours}", f"-DTURNS={turns}", "-x", "c", "-o", program, "-"], input=source)
+        return program
+
+    def test_long_thread_beside_short_ones(self):
+        """When threads end, the kernel writes to the rings of other CPUs; their samples were lost then, in half of the runs."""
         with tempfile.TemporaryDirectory() as folder:
-            program = os.path.join(folder, "mixed")
-            run(["gcc", "-O1", "-pthread", "-x", "c", "-o", program, "-"], input=source)
-            true, shown = self.sample("perf", program)
+            true, shown = self.sample("perf", self.mixed(folder))
         self.assertAlmostEqual(shown["one"] / true["one"], 1, delta=0.1)
         self.assertAlmostEqual(shown["many"] / true["many"], 1, delta=0.4)  # the kernel's time for births comes on top
+
+    @tool.plain_only
+    def test_short_threads_never_run_what_a_long_one_does(self):
+        """Of an ordinary user, who has no real-time priority, too many short threads are seen in system calls."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            program, raw, pbin = self.mixed(folder, 1000, 300000), os.path.join(folder, "mixed.bin"), os.path.join(folder, "mixed.pbin")
+            run([shutil.copy(os.path.join(BUILD, "sampler"), folder), "-q", "--engine", "ptrace", "-f", "1000", "-o", raw, "--", program],
+                preexec_fn=become_ordinary, cwd="/")
+            run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
+            table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "comm,function", "--format=json", pbin]).stdout)
+        rows = {(r["comm"], r["function"]): r["time"] for r in table["rows"]}
+        self.assertGreater(rows["many", "many"], 0)
+        self.assertEqual(rows.get(("many", "one"), 0), 0)
 
     @tool.plain_only
     def test_very_short_threads_come_and_go(self):

@@ -1,0 +1,160 @@
+/* User code that stands for the kernel.
+ * SPDX-License-Identifier: MIT */
+#include "convert/prof2pbin/user_places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Where user code was seen last, and whose turn it is. */
+struct nearby {
+    uint32_t image; /* of a thread */
+    uint32_t locations[SEEN_BEFORE];
+    uint32_t count, next, turn;
+};
+
+/* How much is known about a thread: in OFTEN, its own places are enough. */
+enum manner { SHORT, RARE, OFTEN };
+
+enum { OF_NAME, OF_PROGRAM, SCOPES };
+
+struct thread_places {
+    uint64_t records, sightings;
+    bool known;           /* the following */
+    uint32_t image, task; /* now */
+    uint32_t names[SCOPES];
+    struct nearby nearby;
+};
+
+static struct thread_places *thread_at(struct user_places *places, uint32_t number)
+{
+    if (number >= places->thread_count) {
+        size_t count = (size_t)number + 1;
+        mem_reserve(&places->threads, &places->thread_capacity, count, sizeof *places->threads);
+        memset(places->threads + places->thread_count, 0,
+               (count - places->thread_count) * sizeof *places->threads);
+        places->thread_count = count;
+    }
+    return &places->threads[number];
+}
+
+/* Texts of the extension are interned: equal ones are one pointer. */
+static uint64_t text_number(struct user_places *places, const char *text)
+{
+    return numbers_intern(&places->texts, (uint64_t)(uintptr_t)text);
+}
+
+/* The number of what begins like PROGRAM and is called NAME. */
+static uint32_t name_number(struct user_places *places, uint64_t program, uint64_t name)
+{
+    uint32_t known = places->names.count,
+             number = numbers_intern(&places->names, program << 32 | name);
+    if (number == known) {
+        mem_reserve(&places->named, &places->named_capacity, (size_t)number + 1,
+                    sizeof *places->named);
+        places->named[number] = 0;
+    }
+    return number;
+}
+
+/* The thread of OWNER; *IS_NEW: it has not had this name in this program before. */
+static struct thread_places *thread_of(struct user_places *places, const struct place_owner *owner,
+                                       bool *is_new)
+{
+    const struct raw_extension *ext = places->ext;
+    struct thread_places *t = thread_at(places, owner->thread);
+    *is_new = !t->known || t->image != owner->image || t->task != owner->task;
+    if (!*is_new)
+        return t;
+    bool has_image = owner->image < ext->image_count, has_task = owner->task < ext->task_count;
+    uint64_t program =
+        text_number(places, has_image ? ext->images[owner->image].path : NULL) * RAW_HOWS +
+        (has_image ? ext->images[owner->image].how : RAW_FIRST);
+    uint64_t name = text_number(places, has_task ? ext->tasks[owner->task].name : NULL);
+    t->known = true;
+    t->image = owner->image;
+    t->task = owner->task;
+    t->names[OF_NAME] = name_number(places, program, name);
+    t->names[OF_PROGRAM] = name_number(places, program, UINT32_MAX);
+    return t;
+}
+
+void user_places_count(struct user_places *places, const struct place_owner *owner, bool ran)
+{
+    bool is_new;
+    struct thread_places *t = thread_of(places, owner, &is_new);
+    t->records++;
+    t->sightings += ran;
+    places->named[t->names[OF_NAME]] += is_new;
+}
+
+static enum manner manner_of(const struct thread_places *t)
+{
+    return t->records <= FEW_SIGHTINGS ? SHORT : t->sightings <= FEW_SIGHTINGS ? RARE : OFTEN;
+}
+
+/* Those in the image that T has now. */
+static struct nearby *own_places(struct thread_places *t)
+{
+    if (t->nearby.image != t->image)
+        t->nearby = (struct nearby){.image = t->image};
+    return &t->nearby;
+}
+
+/* Of threads like T. */
+static struct nearby *nearby_of(struct user_places *places, const struct thread_places *t,
+                                int scope)
+{
+    uint32_t known = places->kinds.count,
+             number =
+                 numbers_intern(&places->kinds, (uint64_t)t->names[scope] * OFTEN + manner_of(t));
+    if (number == known) {
+        mem_reserve(&places->seen, &places->seen_capacity, (size_t)number + 1,
+                    sizeof *places->seen);
+        places->seen[number] = (struct nearby){0};
+    }
+    return &places->seen[number];
+}
+
+static void put(struct nearby *nearby, uint32_t location)
+{
+    nearby->locations[nearby->next++ % SEEN_BEFORE] = location;
+    nearby->count += nearby->count < SEEN_BEFORE;
+}
+
+void user_places_put(struct user_places *places, const struct place_owner *owner, uint32_t location)
+{
+    bool is_new;
+    struct thread_places *t = thread_of(places, owner, &is_new);
+    put(own_places(t), location);
+    for (int scope = 0; scope < SCOPES && manner_of(t) != OFTEN; scope++)
+        put(nearby_of(places, t, scope), location);
+}
+
+uint32_t user_places_get(struct user_places *places, const struct place_owner *owner,
+                         const uint32_t *later, size_t count)
+{
+    bool is_new;
+    struct thread_places *t = thread_of(places, owner, &is_new);
+    struct nearby *nearby = own_places(t);
+    if (nearby->count + count == 0 && manner_of(t) != OFTEN)
+        nearby = nearby_of(places, t, places->named[t->names[OF_NAME]] > 1 ? OF_NAME : OF_PROGRAM);
+    size_t before = nearby->count;
+    if (count > SEEN_NEARBY - before)
+        count = SEEN_NEARBY - before;
+    if (before + count == 0)
+        return UINT32_MAX;
+    size_t turn = nearby->turn++ % (before + count);
+    return turn < before ? nearby->locations[turn] : later[turn - before];
+}
+
+void user_places_free(struct user_places *places)
+{
+    free(places->threads);
+    numbers_free(&places->texts);
+    numbers_free(&places->names);
+    numbers_free(&places->kinds);
+    free(places->named);
+    free(places->seen);
+}
