@@ -107,6 +107,8 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
         a->meta.frequency = 0;
     a->meta.cpu_time &= meta->cpu_time;
     a->meta.times &= meta->times;
+    if (a->meta.divided < meta->divided)
+        a->meta.divided = meta->divided;
     return 0;
 }
 

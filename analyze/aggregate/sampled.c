@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "analyze/attribute/words.h"
+
 /* Two threads run at the same time if there are more thread samples than samples, apart from some that are due to
  * migrations. */
 #define PARALLEL 1.05
@@ -43,6 +45,8 @@ void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregat
             add(code, &values);
     }
     code->samples = aggregate_deciding_samples(aggregate);
+    if (!attribution_is_wall(aggregate_meta(aggregate)->attribution))
+        code->divided = (double)aggregate_meta(aggregate)->divided;
     if (isnan(window))
         code->obstacle = "the updates of the sensor are not known (they are for full profiles with "
                          "--energy-model=share)";
@@ -64,13 +68,28 @@ static double independence(const struct sampled_code *code, double p, double *en
     return most > 0 ? *entries / most : 0;
 }
 
+/* How far the variance of a mean over a window is below that of single moments, if rows change Z times per window. */
+static double mixing(double z)
+{
+    return z > 1e-4 ? 2 * (z - 1 + exp(-z)) / (z * z) : 1 - z / 3;
+}
+
+/* Variance of the time of a row, in mean intervals squared, that comes from dividing CPU time equally among a NUMBER of samples; P and
+ * X as in independence. */
+static double divided_variance(const struct sampled_code *code, double p, double x, double number)
+{
+    double changes = x / (1 - x) * number;
+    return number > 1 ? code->samples * p * (1 - p) * (1 - (x < 1 ? mixing(changes) : 0)) : 0;
+}
+
 double sampled_time(const struct sampled_code *code, double time, double entries)
 {
     double p = time / code->time, mean = code->time * code->runs / code->samples;
     if (!(p >= 0 && p <= 1 && code->samples > 0))
         return NAN;
-    independence(code, p, &entries);
-    return QUANTILE * sqrt(2 * entries) * mean / code->runs;
+    double x = independence(code, p, &entries);
+    double variance = fmax(2 * entries, divided_variance(code, p, x, code->divided));
+    return QUANTILE * sqrt(variance) * mean / code->runs;
 }
 
 static double normal(double x)
@@ -91,12 +110,6 @@ static double with_bias(double sigma, double most)
     return high;
 }
 
-/* How far the variance of a mean over a window is below that of single moments, if rows change Z times per window. */
-static double mixing(double z)
-{
-    return z > 1e-4 ? 2 * (z - 1 + exp(-z)) / (z * z) : 1 - z / 3;
-}
-
 double sampled_energy(const struct sampled_code *code, const struct row_values *row)
 {
     double p = row->time / code->time, rest = code->time - row->time, entries = row->entries;
@@ -114,9 +127,10 @@ double sampled_energy(const struct sampled_code *code, const struct row_values *
     double spread = (code->squares - row->energy * own) / rest - others * others;
     double moved = code->time * p * (1 - p) * (1 - kept) * fabs(apart);
     double price = (own + others) / 2, window = code->window;
+    double divided = divided_variance(code, p, x, fmin(code->divided, window / mean));
     double variance =
-        price * price * mean * mean * (1 + x - x * x / 2) +
-        2 * window * window *
+        price * price * mean * mean * fmax(entries * (1 + x - x * x / 2), divided) +
+        2 * entries * window * window *
             (apart * apart * MOVED_VARIANCE + fmax(0, spread) / (kept * kept) * MOVED_SQUARE);
-    return with_bias(sqrt(entries * variance) / code->runs, moved);
+    return with_bias(sqrt(variance) / code->runs, moved);
 }

@@ -3,6 +3,8 @@
  * Samples come at random moments, and a row that was entered e times gets the time since the sample before it each time,
  * and loses that up to the sample after it. If intervals are exponential with the mean m, both have the variance m^2 each:
  * that of the time is 2 e m^2, exactly so if rows follow each other as a Markov chain, for stays of any length.
+ * If CPU time is divided equally among many samples of a thread, it does not show which interval was long: the number
+ * of samples in a row varies as that of independent ones, but for rows that stay for longer than so many samples.
  * Energy is divided with half an interval to each side: (1 + x - x^2 / 2) e m^2, where x is the chance that successive
  * samples are independent. It also depends on the windows of the sensor, within which power is taken as constant: what
  * that moves from rows with more power to those with less is computed from the lengths of stays, for two powers that
@@ -22,6 +24,8 @@ struct sampled_code {
     double window;        /* of the sensor [s]; NaN: energies have no interval */
     const char *obstacle; /* why; NULL: they have */
     double runs;
+    double
+        divided; /* samples of a thread that share its CPU time equally; up to 1: each has its own */
 };
 
 /* Computes CODE from all rows that filters do not exclude; those without samples, such as _idle, are not in code. */

@@ -52,6 +52,7 @@ static struct table_fact fact_for_people(const struct pbin_meta *meta,
                  {"baseline_w", "power without the program", "W", 1},
                  {"idle_samples", "waiting thread samples", "", 1},
                  {"unattributed", "energy in no row", "J", 1},
+                 {"divided", "thread samples with equal CPU times", "", 1},
                  {"cpus", "cpus", "", 1}};
     struct table_fact fact = {field->name, field->name, field->unit, field_cell(meta, field)};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {

@@ -168,6 +168,7 @@ static void describe(const struct conversion *c, struct pbin_meta *meta)
         .cpu_time = raw->has_cpu,
         .times = raw->has_times,
         .own_intervals = own_intervals_of(raw),
+        .divided = c->weights.divided,
     };
     /* the header of a killed sampler is zeros; otherwise it has microseconds, and the last sample the time to the nanosecond */
     bool same = meta->wall_ns / 1000 == c->weights.last_ns / 1000;

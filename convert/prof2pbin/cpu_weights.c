@@ -801,6 +801,19 @@ static int apply_kernel_times(struct cpu_weights *w, const struct tracker *track
     return is_sane(w) ? 0 : -1;
 }
 
+/* The mean number of sightings in the stretch of a sighting. */
+static uint64_t mean_stretch(const struct cpu_weights *w)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < w->count; i++)
+        for (size_t k = 0; k < w->threads[i].count; k++) {
+            double weight = (double)w->threads[i].stretches[k].weight;
+            sum += weight;
+            squares += weight * weight;
+        }
+    return sum > 0 ? (uint64_t)ceil(squares / sum) : 0;
+}
+
 static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracker *tracker,
                    struct error *err)
 {
@@ -815,6 +828,7 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
         return error_set(err, stream_name(raw->stream), NO_OFFSET,
                          "the CPU times of its threads are too large: more than 292 years");
     place_orphans(w, &raw->ext, tracker);
+    w->divided = w->nominal ? 0 : mean_stretch(w);
     raw_rewind(raw);
     return 0;
 }

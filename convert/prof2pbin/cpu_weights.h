@@ -77,8 +77,9 @@ struct cpu_weights {
     uint64_t last_ns;            /* time of the last sample */
     uint64_t gap_ns;             /* longer times between records are gaps */
     uint64_t edges, edge_ns; /* samples without threads, if CPU time is exact; time of the last */
-    size_t missed;           /* threads that were missed more often than chance explains */
-    uint64_t missed_ns;      /* their CPU time */
+    uint64_t divided; /* sightings that share CPU time equally, on average over them; 0: none do */
+    size_t missed;    /* threads that were missed more often than chance explains */
+    uint64_t missed_ns; /* their CPU time */
 };
 
 /* Reads the samples of RAW, whose position is the first sample before and after. Returns 0 with WEIGHTS filled, or -1

@@ -52,6 +52,8 @@ struct pbin_meta {
     uint64_t cpu_time;      /* 1: samples have the CPU time of their threads */
     uint64_t times;         /* 1: samples have the time at which they were taken */
     uint64_t own_intervals; /* enum pbin_own */
+    uint64_t
+        divided; /* samples of a thread that share its CPU time equally; 0, 1: each has its own */
 };
 
 /* Which time the program counter of a sample stands for. */

@@ -22,7 +22,7 @@ const struct pbin_field pbin_fields[] = {
     FIELD(latency_ns, 'u', "ns"),  FIELD(samples, 'u', ""),     FIELD(frequency, 'u', "mHz"),
     FIELD(baseline_w, 'f', "W"),   FIELD(cpu_time, 'u', ""),    FIELD(times, 'u', ""),
     FIELD(idle_samples, 'u', ""),  FIELD(attribution, 's', ""), FIELD(unattributed, 'f', "J"),
-    FIELD(own_intervals, 'u', ""),
+    FIELD(own_intervals, 'u', ""), FIELD(divided, 'u', ""),
 };
 const size_t pbin_field_count = sizeof pbin_fields / sizeof pbin_fields[0];
 

@@ -508,6 +508,30 @@ class Limits(TableCase):
         interval squared; there are no more of them than if samples were independent."""
         return 1.96 * math.sqrt(2 * min(max(entries, 0.5), max(0, n * p * (1 - p)))) / n
 
+    def test_ci_of_divided_cpu_times(self):
+        """The number of samples of a row is random, except where it stays for longer than as many samples as share CPU time."""
+        keys = ("-k", ",".join(self.keys))
+        for divided in (0, 1, 2, 64, 10**6):
+            made = profiles.make(50, samples=200, locations=60, divided=divided)
+            n, path = self.running(made), self.profile("divided.pbin", made)
+            table = self.table("--ci", *keys, path)
+            for row in table["rows"]:
+                p = row["share"] / 100
+                most = n * p * (1 - p)
+                x = min(1, max(row["entries"], 0.5) / most) if most > 0 else 1
+                z = divided * x / (1 - x) if x < 1 else math.inf
+                together = 0 if z == math.inf else 2 * (z - 1 + math.exp(-z)) / z**2 if z > 1e-3 else 1 - z / 3
+                half = max(self.half(p, n, row["entries"]), 1.96 * math.sqrt(most * (1 - together)) / n if divided > 1 else 0)
+                self.assertAlmostEqual(row["share_ci_approx"] or 0, 100 * half, 9, (divided, row))
+            sums = self.file("sums.pbin", self.succeeds(["pbin-aggregate", "-q", "--format=pbin", *keys, path]).out)
+            self.assertEqual(self.table("--ci", *keys, sums)["rows"], table["rows"])
+            other = self.profile("other.pbin", profiles.make(51, divided=divided // 2))
+            for files in ([path, other], [other, path]):
+                both = self.succeeds(["pbin-aggregate", "-q", "--format=pbin", "--mode=add", *keys, *files]).out
+                self.assertEqual(pbin.Reader(both).read().meta.get("divided", 0), divided)
+        wall = self.table("--ci", "--wall-time", *keys, path)
+        self.assertEqual(wall["rows"], self.table("--ci", "--wall-time", *keys, self.at)["rows"])
+
     def ci_of_phases(self, watts=(10, 30), stay=200, used=1, threads=1, *argv):
         """Two functions take turns, each for STAY samples; windows of ten samples. Rows and warnings."""
         made, rng, noise = profiles.make(7), random.Random(stay), 1

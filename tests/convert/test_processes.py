@@ -4,6 +4,7 @@ Written by an independent writer (rawprofile.py, from raw.5), weighed by an inde
 prof2pbin.1), read by an independent reader (pbin.py, from pbin.5). SPDX-License-Identifier: MIT
 """
 import collections
+import json
 import math
 import os
 import random
@@ -986,6 +987,33 @@ class KernelShare(Case):
                            ticks=[(1, most, most, most, 0), (1, 0, most, 0, most), (2, 5, 0, 0, 0), (1, 10, 0, 1, most)])
             profile = self.convert(run, times, ext)
             self.assertEqual(sum(e[2] for s in profile.samples for e in s.entries), 50)
+
+
+class Intervals(Case):
+    def test_of_times(self):
+        """A thread is in one place for 20 ms and in another for 30 ms on average, and samples are taken each millisecond on average.
+        CPU times are exact, but divided equally among many samples."""
+        inside, halves, runs = 0, [], tool.rounds(60, 10)
+        for seed in range(runs):
+            rng, now, until, place, cpu = random.Random(seed), 0, 0, 0, [0, 0]
+            ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/a")], [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
+            samples, times = [], []
+            for _ in range(2000):
+                begin, now = now, now + 1 + int(rng.expovariate(1 / MS))
+                while until < now:
+                    cpu[place] += until - begin
+                    begin, place = until, 1 - place
+                    until += int(rng.expovariate(1 / (20, 30)[place] / MS))
+                cpu[place] += now - begin
+                samples.append(Sample(1, [Thread(1, 0x1000 * (1 + place), now, RAN)]))
+                times.append(now)
+            pbin_file = self.succeeds(["prof2pbin", "-q"], stdin=raw.extended(run_of(samples), times, ext)).out
+            rows = json.loads(self.succeeds(["pbin-aggregate", "-q", "--ci", "-k", "pc", "--format=json"], stdin=pbin_file).out)["rows"]
+            row = next(r for r in rows if r["pc"] == "0x1000")  # in the file: the second place
+            inside += abs(row["time"] - cpu[1] / 1e9) <= row["time_ci_approx"]
+            halves.append(row["time_ci_approx"] / row["time"])
+        self.assertGreater(inside, 0.88 * runs)
+        self.assertLess(sum(halves) / runs, 0.08)
 
 
 class Damage(Case):

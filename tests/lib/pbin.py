@@ -17,7 +17,7 @@ ADD, ADD_SAME, LEAST, MOST = range(4)
 FIELDS = {"name": "s", "target": "s", "command": "s", "host": "s", "started": "s", "dialect": "s", "tool": "s",
           "unit": "s", "keys": "s", "value": "s", "scope": "s", "pmu": "u", "volts": "f", "baseline_w": "f", "cpus": "u", "wall_ns": "u", "latency_ns": "u",
           "samples": "u", "frequency": "u", "cpu_time": "u", "times": "u", "own_intervals": "u",
-          "idle_samples": "u", "attribution": "s", "unattributed": "f"}
+          "idle_samples": "u", "attribution": "s", "unattributed": "f", "divided": "u"}
 
 
 @dataclass
