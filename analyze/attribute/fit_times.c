@@ -11,6 +11,8 @@
 
 enum {
     MIN_ALIKE = 2,
+    LONG =
+        64, /* samples between two moments at which it does not matter where a row ends exactly */
     SHORT_STAY =
         8 /* samples: a thread that waits and runs in turn for less than this is not well seen */
 };
@@ -255,14 +257,23 @@ static size_t find_restless(const struct fit_times *t)
     return best;
 }
 
-/* Marks the last samples of the means of a thread. */
+/* Marks the last samples of the means of a thread, of so many that LONG samples or more are between two. */
 static void mark_ends(const struct fit_times *t, const struct fit_view *v, size_t thread,
                       bool *ends)
 {
+    size_t samples = 0;
+    uint32_t last = NO_MEAN;
     memset(ends, 0, v->stretch->count * sizeof *ends);
-    for (size_t k = 0; k < v->thread_samples; k++)
-        if (t->thread[k] == thread && t->mean[k] != NO_MEAN && t->means[t->mean[k]].ends)
-            ends[t->means[t->mean[k]].last] = true;
+    for (size_t k = 0; k < v->thread_samples; k++) {
+        if (t->thread[k] != thread || t->mean[k] == NO_MEAN || t->mean[k] == last)
+            continue;
+        last = t->mean[k];
+        samples += t->means[last].samples;
+        if (samples < LONG || !t->means[last].ends)
+            continue;
+        ends[t->means[last].last] = true;
+        samples = 0;
+    }
 }
 
 bool fit_times_place(struct fit_times *t, struct fit_view *view, bool *ends)
