@@ -423,14 +423,14 @@ static void add_extra(struct weighed_thread *t, uint64_t extra_ns)
     }
 }
 
-/* Divides the short threads and the orphans of each group into pools of CPU_WINDOW sightings or more, in order of their
+/* Divides the short threads and the orphans of each group into pools of POOL sightings or more, in order of their
  * birth. Without orphans, only a group with a full pool needs one, and only on LEVEL BY_NAME. */
 static void make_pools(const struct cpu_weights *w, struct groups *g, int level)
 {
     size_t pools = 0;
     for (size_t i = 0; i < g->keys.count; i++) {
         struct group *group = &g->groups[i];
-        uint64_t full = group->sightings / CPU_WINDOW;
+        uint64_t full = group->sightings / POOL;
         bool ratios = w->nominal && level == BY_NAME;
         group->first_pool = pools;
         if (group->sightings > 0 && (group->orphan_ns > 0 || ratios))
@@ -444,7 +444,7 @@ static void make_pools(const struct cpu_weights *w, struct groups *g, int level)
         g->pool_of[i] = SIZE_MAX;
         if (group->pools == 0 || (!is_short(t) && !t->orphan))
             continue;
-        uint64_t full = group->passed / CPU_WINDOW;
+        uint64_t full = group->passed / POOL;
         g->pool_of[i] = group->first_pool + (full < group->pools ? full : group->pools - 1);
         struct pool *pool = &g->pools[g->pool_of[i]];
         uint64_t sightings = sightings_of(w, t);

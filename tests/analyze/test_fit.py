@@ -420,8 +420,8 @@ class FitTest(tool.Case):
             last += int(rng.expovariate(1 / MS)) + 1
             looks.append((last, *state(last)[:2]))
         seen, known, cpu = [n for n, look in enumerate(looks) if look[1] < 2], 0.0, [0] * len(looks)
-        for first in range(0, len(seen), 64):
-            some = seen[first:first + 64]
+        for first in range(0, len(seen), 16):
+            some = seen[first:first + 16]
             for j, n in enumerate(some):
                 cpu[n] = int((looks[some[-1]][2] - known) / len(some)) + j % 2
             known = looks[some[-1]][2]
@@ -663,7 +663,7 @@ class FitTest(tool.Case):
         some = self.put("some.pbin", make(self.looked_at(random.Random(1), 3e6, 2)[0]))
         updates, windows = map(int, re.search("updated ([0-9]+) times, .* only ([0-9]+) windows, and at least 40 are needed",
                                               self.fails(["pbin-aggregate", "--energy-model=fit", some]).err).groups())
-        self.assertAlmostEqual(updates, 200, delta=2)  # the CPU time is known after each 64 samples that found it running
+        self.assertAlmostEqual(updates, 200, delta=2)  # the CPU time is known after each 16 samples, and windows have four times as many that found it running
         self.assertTrue(5 <= windows <= 2000 // 2 // 64 + 2, windows)
         none = self.put("none.pbin", make([pbin.Sample(MS, 0.0, [(0, 0, MS)])] * 2000, pmu=pbin.NONE, unit=""))
         self.assertIn("none.pbin: --energy-model=fit: the profile has no energies", self.fails(["pbin-aggregate", "--energy-model=fit", none]).err)

@@ -1013,7 +1013,7 @@ class Intervals(Case):
             inside += abs(row["time"] - cpu[1] / 1e9) <= row["time_ci_approx"]
             halves.append(row["time_ci_approx"] / row["time"])
         self.assertGreater(inside, 0.88 * runs)
-        self.assertLess(sum(halves) / runs, 0.08)
+        self.assertLess(sum(halves) / runs, 0.025)
 
 
 class Damage(Case):

@@ -4,7 +4,8 @@ SPDX-License-Identifier: MIT
 """
 from rawprofile import EXEC, RAN, TOTAL
 
-WINDOW = 64
+WINDOW = 16
+POOL = 64
 EDGE_WINDOW = 2
 SHORT = 16
 GAP_WANTED, GAP_MEAN, GAP_LEAST = 20, 8, 50_000_000
@@ -142,11 +143,11 @@ def pools(group, short):
     samples, out = 0, []
     for t in group:
         if t in short or t.orphan:
-            while len(out) <= samples // WINDOW:
+            while len(out) <= samples // POOL:
                 out.append([])
-            out[samples // WINDOW].append(t)
+            out[samples // POOL].append(t)
             samples += sum(len(s[0]) for s in t.stretches)
-    full = max(1, samples // WINDOW)
+    full = max(1, samples // POOL)
     return out[:full - 1] + [sum(out[full - 1:], [])]
 
 
@@ -237,7 +238,7 @@ def weigh(run, times, ext):
         for group in groups.values():
             extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
             samples = sum(len(s[0]) for t in givers if len(t.records) <= SHORT for s in t.stretches)
-            crowd = nominal and level == 0 and samples >= WINDOW
+            crowd = nominal and level == 0 and samples >= POOL
             if not (extra or crowd) or not givers:
                 continue
             short = [t for t in givers if len(t.records) <= SHORT]
