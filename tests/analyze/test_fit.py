@@ -502,6 +502,7 @@ class FitTest(tool.Case):
                 inside[name] = inside.get(name, 0) + (abs(rows[name]["energy"] - joule) <= rows[name]["fit_ci95"])
         return {name: sum(e) / seeds for name, e in errors.items()}, inside
 
+    @unittest.skipIf(tool.is_asan(), "judges errors, along paths that other tests take, too")
     def test_own_intervals(self):
         """Recordings of the perf engine, whose samples end the CPU time that they stand for: at equal and at independent
         intervals, with stays of many samples and of few."""
@@ -510,21 +511,22 @@ class FitTest(tool.Case):
                 (pauses, 8, 2, 0.5, {}), (pauses, 8, 2, 0.3, {"hertz": 4000}),
                 (((3, 0), (4, 1), (2, None)), 8, 2, 2.5, {"exponential": True}),
                 (((200, 0), (300, 1), (100, None)), 30, 1, 2.5, {"hertz": 200, "update": 50 * MS, "each": True, "exponential": True})):
-            errors, inside = self.own_errors(6, stays, seconds, own, **how)
+            errors, inside = self.own_errors(4, stays, seconds, own, **how)
             for name, error in errors.items():
                 self.assertLess(abs(error), most, (stays, name, errors))
-                self.assertGreaterEqual(inside[name], 4, (stays, name))
+                self.assertGreaterEqual(inside[name], 2, (stays, name))
         errors, _ = self.own_errors(3, pauses, 8, 0)  # as moments, they move half an interval to the first phase
         self.assertGreater(errors["f0"], 2)
 
+    @unittest.skipIf(tool.is_asan(), "judges errors, along paths that other tests take, too")
     def test_own_intervals_of_a_late_sensor(self):
         """Edges of windows are where they were, one lag before they were seen, whatever the values around them."""
         pauses = ((30, 0), (40, 1), (20, None))
         for given, lag, most in ((1e-8, 0, 1), (1e-5, 0, 1), (0.005, 5 * MS, 4), (0.01, 10 * MS, 0.5)):
-            errors, inside = self.own_errors(4, pauses, 8, 2, args=("--sensor-lag", str(given)), lag=lag)
+            errors, inside = self.own_errors(3, pauses, 8, 2, args=("--sensor-lag", str(given)), lag=lag)
             for name, error in errors.items():
                 self.assertLess(abs(error), most, (given, errors))
-                self.assertGreaterEqual(inside[name], 0 if lag == 5 * MS else 2, (given, errors))
+                self.assertGreaterEqual(inside[name], 0 if lag == 5 * MS else 1, (given, errors))
 
     def test_cpu_times_known_at_updates(self):
         """A thread that waits for a CPU most of the time, or now and then: each window has its own CPU time, divided equally."""
