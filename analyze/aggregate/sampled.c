@@ -7,7 +7,7 @@
 #include "analyze/attribute/words.h"
 
 /* Two threads run at the same time if there are more thread samples than samples, apart from some that are due to
- * migrations. */
+ * migrations; or, as samples may have one thread each, if they use more CPU time than the run lasts. */
 #define PARALLEL 1.05
 /* A window that the program shares with others, or with waiting, is divided as if they all had the same power: with a
  * greater part of the energy in _idle and _others, that moves more than chance does. */
@@ -33,24 +33,26 @@ static void add(struct sampled_code *code, const struct row_values *row)
 void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregate)
 {
     size_t runs = aggregate_run_count(aggregate);
-    double in_windows = 0, window = aggregate_window(aggregate, &in_windows), apart = 0;
+    double in_windows = 0, window = aggregate_window(aggregate, &in_windows), apart = 0, used = 0;
     *code = (struct sampled_code){.runs = runs > 0 ? (double)runs : 1, .window = NAN};
     for (size_t i = 0; i < aggregate_row_count(aggregate); i++) {
         const struct pbin_row *row = aggregate_row(aggregate, i);
         struct row_values values;
         row_values_of(&row->sums, runs, &values);
+        used += row->sums.samples > 0 ? values.time : 0;
         if (row->sums.samples <= 0)
             apart += fabs(values.energy);
         else if (!aggregate_is_excluded(aggregate, row))
             add(code, &values);
     }
+    double wall = (double)aggregate_meta(aggregate)->wall_ns / 1e9 / code->runs;
     code->samples = aggregate_deciding_samples(aggregate);
     if (!attribution_is_wall(aggregate_meta(aggregate)->attribution))
         code->divided = (double)aggregate_meta(aggregate)->divided;
     if (isnan(window))
         code->obstacle = "the updates of the sensor are not known (they are for full profiles with "
                          "--energy-model=share)";
-    else if (code->samples > PARALLEL * in_windows)
+    else if (code->samples > PARALLEL * in_windows || used > PARALLEL * wall)
         code->obstacle = "threads run at the same time";
     else if (apart > IDLE * fabs(code->energy))
         code->obstacle = "other programs and idle time have part of the energy";

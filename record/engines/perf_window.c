@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "record/engines/perf_window.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@ static const double idle =
 /* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest
  * length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
+enum { FEW = 4 /* mean intervals that show whether threads run */ };
+enum { SHORT = 16 /* part of a window in which CPU time may be divided in proportion to time */ };
 
 void perf_window_free(struct perf_window *w)
 {
@@ -188,7 +191,7 @@ static uint64_t begin_of(const struct engine_run *run)
     return run->window.clock != 0 ? run->window.clock : run->start;
 }
 
-/* CPU time of the program since the window began; sets how much time it took to find out. */
+/* CPU time of the program since the window began, now; sets how much time it took to find out. */
 static uint64_t used_so_far(struct engine_run *run, uint64_t now)
 {
     struct perf_window *w = &run->window;
@@ -197,6 +200,32 @@ static uint64_t used_so_far(struct engine_run *run, uint64_t now)
     w->cost = cost > w->cost && w->cost > 0 ? w->cost + (cost - w->cost) / 16 : cost;
     w->length = COST_SHARE * w->cost;
     return cpu > w->cpu ? cpu - w->cpu : 0;
+}
+
+/* How many threads ran lately, by the sightings of LENGTH ns up to the last that are known, at UNTIL. */
+static double running_lately(const struct engine_run *run, uint64_t until, double length)
+{
+    const struct perf_window *w = &run->window;
+    double spans = 0;
+    for (size_t i = w->count; i-- > 0;) {
+        const struct perf_entry *entry = &w->entries[i];
+        if (!entry->total && (double)entry->time + length < (double)until)
+            break;
+        spans += entry->total || entry->time > until ? 0 : entry->span;
+    }
+    return fmin(spans / length, (double)run->counter_count);
+}
+
+/* What was used up to CLOCK, of USED up to NOW. If CPU time after CLOCK counted, the samples after each wait would get more than
+ * they used, and those before the next wait less; so they would if the time of the window was divided in proportion. */
+static uint64_t used_until(const struct engine_run *run, uint64_t used, uint64_t clock,
+                           uint64_t now)
+{
+    uint64_t until = run->delivered - run->start;
+    double since = now > clock ? (double)(now - clock) : 0;
+    double length = fmax(since, FEW * run->sets.mean);
+    double after = since * running_lately(run, until, length);
+    return (double)used > after ? used - (uint64_t)after : 0;
 }
 
 /* The time up to UNTIL in which some thread ran, if the program used so much CPU time. */
@@ -219,10 +248,11 @@ void perf_window_end(struct engine_run *run, uint64_t until, bool at_once)
     uint64_t now = clock_now();
     if (!at_once && !is_over(run, now - begin_of(run)))
         return;
-    uint64_t used = used_so_far(run, now);
+    uint64_t clock = run->start + until;
+    uint64_t used = used_until(run, used_so_far(run, now), clock, now);
     double span = until > run->last ? (double)(until - run->last) : 0;
     double busy = busy_time(run, until, used);
-    w->clock = now;
+    w->clock = clock;
     if (w->sightings == 0) { /* what was used belongs to the next sighting */
         if (span - busy > idle)
             emit(run, until - (uint64_t)busy, 0);
@@ -252,19 +282,21 @@ void perf_window_look(struct engine_run *run)
     run->window.looked_cpu = perf_program_cpu(run);
 }
 
-/* The CPU time since the window began that was used up to CLOCK, of what has been used up to NOW. A new value of power is found
- * some time after it appears; the program may have begun or ceased to run in between. */
-static uint64_t used_until(struct engine_run *run, uint64_t clock, uint64_t now)
+/* The same if power was looked at shortly before CLOCK. */
+static uint64_t used_since_look(const struct engine_run *run, uint64_t used, uint64_t clock,
+                                uint64_t now)
 {
     const struct perf_window *w = &run->window;
-    uint64_t begin = begin_of(run), used = used_so_far(run, now), before = 0;
-    if (w->looked > begin && w->looked <= clock) {
-        begin = w->looked;
-        before = w->looked_cpu > w->cpu ? w->looked_cpu - w->cpu : 0;
-        before = before < used ? before : used;
-    }
+    uint64_t looked = w->looked, before = w->looked_cpu > w->cpu ? w->looked_cpu - w->cpu : 0;
+    before = before < used ? before : used;
     return before +
-           (uint64_t)((double)(used - before) * (double)(clock - begin) / (double)(now - begin));
+           (uint64_t)((double)(used - before) * (double)(clock - looked) / (double)(now - looked));
+}
+
+/* Is a time short beside the window up to CLOCK? Then little CPU time is in question. */
+static bool is_short(const struct engine_run *run, uint64_t time, uint64_t clock)
+{
+    return SHORT * time <= clock - begin_of(run);
 }
 
 void perf_window_read(struct engine_run *run, uint64_t read)
@@ -273,18 +305,21 @@ void perf_window_read(struct engine_run *run, uint64_t read)
     uint64_t begin = begin_of(run), clock = run->start + read, now = clock_now();
     w->every = read > w->read ? read - w->read : 0;
     w->read = read;
-    if (read <= run->last || clock <= begin || now <= clock ||
+    if (!ends_with_readings(run) || read <= run->last || clock <= begin || now <= clock ||
         (double)(clock - begin) < ENGINE_FEW * run->sets.mean || clock - begin < w->length)
         return;
+    bool looked = w->looked > begin && w->looked <= clock && is_short(run, now - w->looked, clock);
+    if (!looked && !is_short(run, now - clock, clock)) /* a later reading may be found sooner */
+        return;
     size_t sightings, count = entries_until(w, read, &sightings);
-    uint64_t used = used_until(run, clock, now);
+    uint64_t used = used_so_far(run, now);
+    used = looked ? used_since_look(run, used, clock, now) : used_until(run, used, clock, now);
+    w->clock = clock;
     if (sightings == 0) { /* what was used belongs to the next sighting */
         if ((double)used < (double)(read - run->last) / 2)
             emit(run, read, 0);
-        w->clock = clock;
         return;
     }
-    w->clock = clock;
     w->cpu += used;
     emit_entries(run, count, sightings, read, (double)used, busy_time(run, read, used));
     fill(run, read);

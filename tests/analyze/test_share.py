@@ -220,6 +220,14 @@ class ShareTest(tool.Case):
             for name, joule in (("f1", 0.002), ("f2", 0.004), ("f0", 0.006)):
                 self.assertAlmostEqual(rows[name]["energy"], joule, 9)
 
+    def test_no_interval_of_parallel_threads(self):
+        """Two threads at the same time, of which each sample has one: their energies have no intervals."""
+        for parallel in (1, 2):
+            samples = [pbin.Sample(MS, 10.0 + 10 * (i // 100 % 2) + i // 4 % 2, [(i % 2, i // 100 % 2, parallel * MS)])
+                       for i in range(4000)]
+            rows, _ = self.run_on(make(samples, 2, cpus=2, own_intervals=2), "--ci")
+            self.assertEqual(rows["f0"]["energy_ci_approx"] is None, parallel == 2)
+
     def test_counter_that_leaps(self):
         """A counter is read at every sample and moves at every fourth: what it counted belongs to the PCs before the
         leap."""
