@@ -244,14 +244,16 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
         caller = body->user_ip;
     thread->pc = body->ip;
     run->sightings++;
-    perf_window_add(run, &(struct perf_entry){.time = time,
-                                              .from = find_process(run, body->pid, time)->changed,
-                                              .until = UINT64_MAX,
-                                              .thread = thread,
-                                              .pc = body->ip,
-                                              .caller = caller,
-                                              .span = span,
-                                              .flags = RAW_RAN | (caller != 0 ? RAW_CALLER : 0)});
+    uint64_t changed = find_process(run, body->pid, time)->changed;
+    perf_window_add(
+        run, &(struct perf_entry){.time = time,
+                                  .from = changed > thread->renamed ? changed : thread->renamed,
+                                  .until = UINT64_MAX,
+                                  .thread = thread,
+                                  .pc = body->ip,
+                                  .caller = caller,
+                                  .span = span,
+                                  .flags = RAW_RAN | (caller != 0 ? RAW_CALLER : 0)});
 }
 
 static void on_fork(struct engine_run *run, const struct task_body *body, uint64_t clock)
@@ -361,6 +363,7 @@ static void on_comm(struct engine_run *run, const struct perf_record *record,
     if (thread == NULL)
         return;
     perf_thread_name(thread, body->comm);
+    perf_window_rename(&run->window, thread, time);
     hooks->task(hooks->context, body->pid, body->tid, time, body->comm);
 }
 

@@ -43,6 +43,7 @@ struct perf_thread {
     size_t sightings;          /* ... and how many these are */
     uint64_t born, check;      /* when it was created, and when to check that it is sampled */
     uint64_t known;            /* when its creation was delivered [CLOCK_MONOTONIC] */
+    uint64_t renamed;          /* when it got its name [ns of the run] */
     uint64_t last, pc;         /* of its last sample, 0: none */
     uint64_t former, interval; /* of samples before its samplers were armed: inherited, or the last;
                                   as in struct perf_period [ns] */

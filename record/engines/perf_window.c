@@ -53,6 +53,15 @@ void perf_window_exec(struct perf_window *w, uint32_t pid, uint64_t time)
             w->entries[i].until = time;
 }
 
+void perf_window_rename(struct perf_window *w, struct perf_thread *thread, uint64_t time)
+{
+    thread->renamed = time;
+    for (size_t i = w->count; i-- > 0 && (w->entries[i].total || w->entries[i].time <= time);)
+        if (!w->entries[i].total && w->entries[i].thread == thread &&
+            w->entries[i].until == UINT64_MAX)
+            w->entries[i].until = time;
+}
+
 /* Delivers the first COUNT waiting threads. */
 static void emit(struct engine_run *run, uint64_t time, size_t count)
 {

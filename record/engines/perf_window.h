@@ -12,8 +12,9 @@
  *   |.........:############|####|.........:####|......|          | sighting      : sample without threads
  *
  * For this, sightings are moved within their window, if possible to the end of the part of which they are the middle. They keep
- * their order, and are moved neither across an exec of their process nor to a time before a new mapping that they followed.
- * Then the power of a row never exceeds that of the machine, because CPU time is at least the time in which some thread ran.
+ * their order, and are moved neither across an exec of their process or another name of their thread, nor to a time before a
+ * new mapping that they followed. Then the power of a row never exceeds that of the machine, because CPU time is at least the
+ * time in which some thread ran.
  *
  * Windows also end where power was read, unless that is more frequent than a few sightings. Then each window of the
  * power sensor has separate sightings and an exact CPU time.
@@ -63,6 +64,8 @@ void perf_window_add(struct engine_run *run, const struct perf_entry *entry);
 void perf_window_alone(struct engine_run *run);
 /* Process PID begins another image at TIME of the run. */
 void perf_window_exec(struct perf_window *window, uint32_t pid, uint64_t time);
+/* THREAD has another name from TIME of the run on. */
+void perf_window_rename(struct perf_window *window, struct perf_thread *thread, uint64_t time);
 /* Ends the window at time UNTIL of the run if it is long enough, or in any case if AT_ONCE. */
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once);
 /* Power was looked at, and had no new value: notes the CPU time so far, if windows end with readings. */

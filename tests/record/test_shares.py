@@ -318,6 +318,18 @@ class Shares(unittest.TestCase):
         self.assertGreater(rows["many", "many"], 0)
         self.assertEqual(rows.get(("many", "one"), 0), 0)
 
+    def test_short_threads_have_their_names(self):
+        """They set it first. Samples are moved a little, but not to a time at which their thread had another name."""
+        with tempfile.TemporaryDirectory() as folder:
+            raw, pbin = os.path.join(folder, "mixed.bin"), os.path.join(folder, "mixed.pbin")
+            run([os.path.join(BUILD, "sampler"), "-q", "--engine", "perf", "-f", "1000", "-o", raw, "--", self.mixed(folder, 500, 300000)])
+            run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
+            table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "comm,function", "--format=json", pbin]).stdout)
+        times = {(r["comm"], r["function"]): r["time"] for r in table["rows"]}
+        unnamed = sum(ns for (comm, function), ns in times.items() if comm != "many" and function == "many")
+        self.assertGreater(times["many", "many"], 0)
+        self.assertLess(unnamed, 0.02 * times["many", "many"])
+
     @tool.plain_only
     def test_very_short_threads_come_and_go(self):
         """With a period as short as the cost of a sample, the creating thread would be kept in clone for seconds."""
