@@ -52,7 +52,7 @@ void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregat
     if (isnan(window))
         code->obstacle = "the updates of the sensor are not known (they are for full profiles with "
                          "--energy-model=share)";
-    else if (code->samples > PARALLEL * in_windows || used > PARALLEL * wall)
+    else if (code->samples > PARALLEL * in_windows || (wall > 0 && used > PARALLEL * wall))
         code->obstacle = "threads run at the same time";
     else if (apart > IDLE * fabs(code->energy))
         code->obstacle = "other programs and idle time have part of the energy";

@@ -542,7 +542,7 @@ class Limits(TableCase):
             noise = rng.uniform(0.99, 1.01) if i % 10 == 0 else noise
             made.samples.append(pbin.Sample(10**6, watts[i // stay % 2] * noise,
                                             [(t, f, int(used * 10**6)) for t in range(threads)]))
-        made.meta["samples"] = len(made.samples)
+        made.meta.update(samples=len(made.samples), wall_ns=sum(s.interval_ns for s in made.samples))
         done = self.succeeds(["pbin-aggregate", "--ci", "-k", "pc", "--format=json", *argv, self.profile("ci.pbin", made)])
         return [r for r in json.loads(done.out)["rows"] if r["samples"] > 0], done.err
 
