@@ -155,11 +155,6 @@ void fit_end_window(struct fit *fit, bool bad)
 
 /* ---- joining ---- */
 
-static bool is_same(double a, double b)
-{
-    return fabs(a - b) <= STRETCH_SAME_POWER * fabs(b);
-}
-
 enum fit_edge { FIT_SAME_WINDOW, FIT_NEXT_WINDOW, FIT_BROKEN };
 
 static enum fit_edge find_edge(enum fit_mode before, double rate_before, enum fit_mode after,
@@ -169,7 +164,7 @@ static enum fit_edge find_edge(enum fit_mode before, double rate_before, enum fi
         return FIT_BROKEN;
     if (before == FIT_LEAPS || after == FIT_LEAPS)
         return before == after ? FIT_SAME_WINDOW : FIT_BROKEN;
-    if (is_same(rate_before, rate_after))
+    if (stretch_same_power(rate_before, rate_after))
         return before == FIT_POWERS && after == FIT_POWERS ? FIT_SAME_WINDOW : FIT_BROKEN;
     return FIT_NEXT_WINDOW;
 }
@@ -182,7 +177,7 @@ void fit_cross_edge(struct fit *fit, enum fit_mode mode, double rate)
         return;
     }
     enum fit_edge edge = find_edge(fit->mode, fit->rate, mode, rate);
-    fit->updates += !is_same(fit->rate, rate);
+    fit->updates += !stretch_same_power(fit->rate, rate);
     if (edge == FIT_SAME_WINDOW)
         return;
     fit_end_window(fit, edge == FIT_BROKEN);

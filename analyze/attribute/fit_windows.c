@@ -9,17 +9,11 @@
 #include "base/bytes.h"
 #include "base/vectors.h"
 
-static bool knows_edges(const struct stretch *s)
-{
-    return s->edges != NULL && s->edges->known;
-}
-
 static enum fit_mode mode_of(const struct stretch *s)
 {
     if (s->updates > 0)
         return s->leaps ? FIT_LEAPS : FIT_POWERS;
-    bool constant =
-        s->count < 2 || fabs(s->rate[1] - s->rate[0]) <= STRETCH_SAME_POWER * fabs(s->rate[1]);
+    bool constant = s->count < 2 || stretch_same_power(s->rate[0], s->rate[1]);
     return constant ? FIT_POWERS : FIT_EACH;
 }
 
@@ -138,7 +132,7 @@ static bool find_parts(const struct fit_windows *w, bool *with_next)
     const struct stretch *s = w->view->stretch;
     double all = 0;
     bool any = false;
-    if (w->mode != FIT_POWERS || knows_edges(s))
+    if (w->mode != FIT_POWERS || s->edges != NULL)
         return false;
     for (size_t i = 0; i < s->count; i++)
         all += s->ns[i];
@@ -481,7 +475,7 @@ static void end_of_stretch(struct fit_windows *w)
     fit->entry_count = 0;
     fit->mode = edge_mode(w);
     const struct stretch *s = w->view->stretch;
-    fit->rate = knows_edges(s) ? s->edges->last : s->rate[s->count - 1];
+    fit->rate = s->edges != NULL ? s->edges->last : s->rate[s->count - 1];
 }
 
 /* Successive samples of a thread that used CPU time, and those of them with equal CPU times. */
@@ -588,7 +582,7 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     w.restless = !w.differ && !w.divided && !w.own && fit_times_place(&fit->times, &placed, w.ends);
     find_windows(&w);
     const struct stretch *s = view->stretch;
-    fit_cross_edge(fit, edge_mode(&w), knows_edges(s) ? s->edges->first : s->rate[0]);
+    fit_cross_edge(fit, edge_mode(&w), s->edges != NULL ? s->edges->first : s->rate[0]);
     fit_add_lines(&w);
     look_for_averages(&w);
     end_of_stretch(&w);

@@ -8,8 +8,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/lag.h"
 
-#include <math.h>
-
 static exact interval_of(const struct late_samples *l, size_t i)
 {
     return l->even > 0 ? l->even : (exact)l->in->interval_ns[i] << TIME_SHIFT;
@@ -44,11 +42,6 @@ struct place {
     bool any;
 };
 
-static bool is_same(double a, double b)
-{
-    return fabs(a - b) <= STRETCH_SAME_POWER * fabs(b);
-}
-
 static bool is_leap(const struct late_samples *l, size_t i)
 {
     const double *value = l->in->value;
@@ -61,11 +54,10 @@ static double cut_of(const struct late_samples *l, size_t i)
 {
     const double *value = l->in->value;
     if ((l->own && l->in->threads[i] == 0) || i < l->next + AROUND || i + AROUND >= l->in->count ||
-        !is_same(value[i - 2], value[i - 1]) || !is_same(value[i + 2], value[i + 1]) ||
-        is_same(value[i], value[i + 1]) || !(value[i - 1] > 0) || !(value[i + 1] > 0))
+        !stretch_same_power(value[i - 2], value[i - 1]) ||
+        !stretch_same_power(value[i + 2], value[i + 1]))
         return 1;
-    double part = (value[i] - value[i + 1]) / (value[i - 1] - value[i + 1]);
-    return part > 0 && part < 1 ? part : 1;
+    return stretch_cut(value[i - 1], value[i], value[i + 1]);
 }
 
 static void go_to(const struct late_samples *l, struct place *p, size_t sample, exact begin)
@@ -99,7 +91,7 @@ static void add_level(struct late_interval *to, struct place *p, const struct le
     exact end = level->end < to->end ? level->end : to->end;
     if (from >= end)
         return;
-    if (p->any && !is_same(p->value, level->value) && to->cut == 1) {
+    if (p->any && !stretch_same_power(p->value, level->value) && to->cut == 1) {
         to->cut = (double)(from - to->begin) / (double)(to->end - to->begin);
         to->before = to->sum;
     }

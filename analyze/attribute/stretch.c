@@ -122,11 +122,9 @@ energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *
         return -1;
     if (s->own && !(s->cpu_ns[i] > 0))
         return -1;
-    double before = s->rate[i - 1], after = s->rate[i + 1];
-    if (fabs(s->rate[i] - after) <= STRETCH_SAME_POWER * fabs(after)) /* updated with the sample */
-        return -1;
-    double part = *cut = (s->rate[i] - after) / (before - after);
-    return part > 0 && part < 1 && before > 0 && after > 0 ? part * before / s->rate[i] : -1;
+    double before = s->rate[i - 1];
+    *cut = stretch_cut(before, s->rate[i], s->rate[i + 1]);
+    return *cut < 1 ? *cut * before / s->rate[i] : -1;
 }
 
 VECTORS
@@ -187,15 +185,14 @@ static size_t make_windows(struct stretch *s)
     for (size_t c = 0; c < s->cuts; c++)
         s->cut[s->cut_at[c]] = 1;
     s->updates = s->cuts = s->odds = 0;
-    bool known = s->edges != NULL && s->edges->known;
-    if (known ? s->edges->count == 0 : r->same == 0 || r->same + 1 == s->count)
+    if (s->edges != NULL ? s->edges->count == 0 : r->same == 0 || r->same + 1 == s->count)
         return s->count;
     s->positive = r->positive;
     s->most = (r->positive ? r->most : most_of_intervals(s)) * 1e-9;
     s->leaps = r->zero && leaps(s);
     if (s->leaps)
         divide_by_leaps(s);
-    else if (known)
+    else if (s->edges != NULL)
         divide_at_edges(s);
     else
         divide_by_power(s, r->steady);

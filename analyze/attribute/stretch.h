@@ -29,6 +29,7 @@
 #ifndef ANALYZE_ATTRIBUTE_STRETCH_H
 #define ANALYZE_ATTRIBUTE_STRETCH_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +42,20 @@ enum { STRETCH = 1024 /* samples */, STRETCH_WINDOWS = 2 * STRETCH };
 enum { STRETCH_ROOM = 16 };
 #define STRETCH_SIGHTINGS  32   /* intervals in which sightings show how many CPUs were in use */
 #define STRETCH_SAME_POWER 1e-9 /* rounding: powers that differ by less are the same */
+
+static inline bool stretch_same_power(double a, double b)
+{
+    return fabs(a - b) <= STRETCH_SAME_POWER * fabs(b);
+}
+
+/* An interval with the mean power MEAN between two powers that persist: the part of its time BEFORE an update of the sensor in it.
+ * 1: there was none, or the sensor was updated with the sample. */
+static inline double stretch_cut(double before, double mean, double after)
+{
+    double part = (mean - after) / (before - after);
+    bool within = before > 0 && after > 0 && !stretch_same_power(mean, after);
+    return within && part > 0 && part < 1 ? part : 1;
+}
 
 /* Arrays by window. */
 struct stretch_windows {
@@ -60,7 +75,7 @@ struct stretch_rates {
 
 /* Where the power changes within intervals, if that is known otherwise than by the powers of intervals. */
 struct stretch_edges {
-    bool known;
+    bool known;   /* else power shows them */
     size_t count; /* of edges */
     double
         cut[STRETCH]; /* fraction of the interval up to its first edge; 0: at its begin; 1: none */

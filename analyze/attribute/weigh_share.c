@@ -65,7 +65,7 @@ static void spread_by_share(const struct weigher *w, struct weighed *v)
     share_work_reserve(work, v->thread_samples);
     s->count = v->count;
     s->sums = false;
-    s->edges = w->lag > 0 ? &work->edges : NULL;
+    s->edges = w->lag > 0 && work->edges.known ? &work->edges : NULL;
     for (size_t i = 0; i < v->count; i++) {
         s->ns[i] = v->seconds[i] * 1e9;
         s->rate[i] = v->rate[i];
