@@ -122,7 +122,7 @@ static void put_switch(struct fit *fit, uint16_t a, uint16_t b, double square)
     fit_put(fit, &fit->switched[b], exact_of_double(square, 0));
 }
 
-void fit_count_switch(struct fit *fit, uint16_t a, uint16_t b, double cpu_ns)
+static inline void count_switch(struct fit *fit, uint16_t a, uint16_t b, double cpu_ns)
 {
     const double large = 0x1.8p52, small = 0x1p42; /* 2^20 thread samples of them fit */
     double square = cpu_ns * cpu_ns;
@@ -174,6 +174,19 @@ static size_t reach_of(const struct fit_windows *w, size_t i, size_t reach)
     return own;
 }
 
+void fit_pair(struct fit *fit, size_t window, const struct fit_half *odd,
+              const struct fit_half *even)
+{
+    if (odd->column == even->column)
+        return;
+    double first = fit_to_tick(odd->cpu_ns), second = fit_to_tick(even->cpu_ns);
+    fit_entry_of(fit, window, odd->column)[1] += second;
+    fit_entry_of(fit, window, even->column)[1] -= second;
+    fit_entry_of(fit, window, even->column)[2] += first;
+    fit_entry_of(fit, window, odd->column)[2] -= first;
+    count_switch(fit, odd->column, even->column, sqrt(8 * first * second));
+}
+
 /* A thread sample that does not directly follow another has its CPU time to itself, which is more subject to chance. Of
  * two successive ones of a thread in one window, one has an odd and one an even number: each has the CPU time of both. */
 static void pair_up(struct fit_windows *w, size_t i, size_t k)
@@ -192,13 +205,8 @@ static void pair_up(struct fit_windows *w, size_t i, size_t k)
                      window == fit_window_of(w, 1, before);
     if (!fit->paired[k])
         return;
-    uint16_t a = fit->of[p], b = fit->of[k];
-    double first = fit_to_tick(v->cpu_ns[p]), second = fit_to_tick(v->cpu_ns[k]);
-    fit_entry_of(fit, window, a)[1] += second;
-    fit_entry_of(fit, window, b)[1] -= second;
-    fit_entry_of(fit, window, b)[2] += first;
-    fit_entry_of(fit, window, a)[2] -= first;
-    fit_count_switch(fit, a, b, sqrt(8 * first * second));
+    fit_pair(fit, window, &(struct fit_half){fit->of[p], v->cpu_ns[p]},
+             &(struct fit_half){fit->of[k], v->cpu_ns[k]});
 }
 
 /* How it follows the two samples of its thread before. */
@@ -244,7 +252,7 @@ static void add_between(struct fit_windows *w, size_t i, const struct link *own,
     add_lines(fit, first, lines, cpu_ns, 0, cut);
     if (first != second)
         add_lines(fit, second, lines, cpu_ns, cut, 1);
-    fit_count_switch(fit, a, b, cpu_ns);
+    count_switch(fit, a, b, cpu_ns);
 }
 
 static void add_thread_sample(struct fit_windows *w, size_t i, size_t k)
@@ -407,7 +415,7 @@ INLINE void add_interval(struct walk *walk, const struct fit_windows *w, const d
         change_window(walk, w->fit, i, second);
         add_part(walk, slope, i, cpu_ns, cut, 1);
     }
-    fit_count_switch(w->fit, before[n], *of, cpu_ns);
+    count_switch(w->fit, before[n], *of, cpu_ns);
 }
 
 /* Thread number J of N in every sample. */

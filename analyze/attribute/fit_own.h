@@ -33,6 +33,7 @@ struct fit_own_sample {
     bool changed, changed_of_two, inside, paired;
 };
 
+/* Adds a thread sample; not one after a gap. */
 void fit_own_add(struct fit_own *own, const struct fit_own_sample *sample);
 
 void fit_own_merge(struct fit_own *to, const struct fit_own *from);

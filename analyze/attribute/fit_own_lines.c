@@ -3,8 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_regular.h"
 
-#include <math.h>
-
 /* Follows a thread through the samples. */
 struct own_walk {
     struct fit_windows *w;
@@ -37,22 +35,6 @@ static inline void add(struct own_walk *walk, size_t window, uint16_t column, do
     walk->sum += fit_to_tick(cpu_ns);
 }
 
-/* Sample I and the one before, in the same window: each is taken for both. */
-static void pair_up(struct own_walk *walk, size_t i, size_t window)
-{
-    struct fit *fit = walk->w->fit;
-    uint16_t a = walk->of[walk->step * (i - 1)], b = walk->of[walk->step * i];
-    if (a == b)
-        return;
-    double first = fit_to_tick(walk->cpu_ns[walk->step * (i - 1)]);
-    double second = fit_to_tick(walk->cpu_ns[walk->step * i]);
-    fit_entry_of(fit, window, a)[1] += second;
-    fit_entry_of(fit, window, b)[1] -= second;
-    fit_entry_of(fit, window, b)[2] += first;
-    fit_entry_of(fit, window, a)[2] -= first;
-    fit_count_switch(fit, a, b, sqrt(8 * first * second));
-}
-
 static void add_sample(struct own_walk *walk, size_t i)
 {
     struct fit_windows *w = walk->w;
@@ -68,7 +50,9 @@ static void add_sample(struct own_walk *walk, size_t i)
         add(walk, first, column, cpu_ns);
         paired = walk->open && inside;
         if (paired)
-            pair_up(walk, i, first);
+            fit_pair(w->fit, first,
+                     &(struct fit_half){walk->of[n * (i - 1)], walk->cpu_ns[n * (i - 1)]},
+                     &(struct fit_half){column, cpu_ns});
         walk->open = !paired;
     } else {
         double cut = fit_cut_of(w, i);

@@ -15,10 +15,18 @@ bool fit_is_regular(const struct fit_windows *windows);
  * one. These must be in the entries of windows. Takes the windows from TAKEN_FROM to TAKEN_END. */
 void fit_add_regular(struct fit_windows *windows);
 
-/* Counts an interval of CPU time between two rows. */
-void fit_count_switch(struct fit *fit, uint16_t a, uint16_t b, double cpu_ns);
-
 /* Adds the CPU time that COLUMN used in a window. */
 double *fit_entry_of(struct fit *fit, size_t window, uint16_t column);
+
+/* A thread sample of a pair. */
+struct fit_half {
+    uint16_t column;
+    double cpu_ns;
+};
+
+/* Two successive samples of a thread in one window, each with its CPU time for itself: the estimates from odd and from even samples
+ * take one of them for both. */
+void fit_pair(struct fit *fit, size_t window, const struct fit_half *odd,
+              const struct fit_half *even);
 
 #endif
