@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "analyze/attribute/words.h"
+#include "analyze/statistics/statistics.h"
 
 /* Two threads run at the same time if there are more thread samples than samples, apart from some that are due to
  * migrations; or, as samples may have one thread each, if they use more CPU time than the run lasts. */
@@ -70,18 +71,13 @@ static double independence(const struct sampled_code *code, double p, double *en
     return most > 0 ? *entries / most : 0;
 }
 
-/* How far the variance of a mean over a window is below that of single moments, if rows change Z times per window. */
-static double mixing(double z)
-{
-    return z > 1e-4 ? 2 * (z - 1 + exp(-z)) / (z * z) : 1 - z / 3;
-}
-
 /* Variance of the time of a row, in mean intervals squared, that comes from dividing CPU time equally among a NUMBER of samples; P and
  * X as in independence. */
 static double divided_variance(const struct sampled_code *code, double p, double x, double number)
 {
     double changes = x / (1 - x) * number;
-    return number > 1 ? code->samples * p * (1 - p) * (1 - (x < 1 ? mixing(changes) : 0)) : 0;
+    return number > 1 ? code->samples * p * (1 - p) * (1 - (x < 1 ? decaying_mean(changes) : 0))
+                      : 0;
 }
 
 double sampled_time(const struct sampled_code *code, double time, double entries)
@@ -123,7 +119,7 @@ double sampled_energy(const struct sampled_code *code, const struct row_values *
     double changes = x / (1 - x) / mean * code->window;
     if (!(changes <= MAX_CHANGES) || !(row->time > 0 && rest > 0))
         return NAN;
-    double kept = mixing(changes);
+    double kept = decaying_mean(changes);
     double own = row->energy / row->time, others = (code->energy - row->energy) / rest;
     double apart = (others - own) / kept;
     double spread = (code->squares - row->energy * own) / rest - others * others;

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "analyze/statistics/statistics.h"
+
 #define LONG_STAY   1e-3 /* rates by the mean interval */
 #define SHORT_STAY  1e1
 #define SHORT_RATE  1.5 /* of two to three rows that stay for about an interval */
@@ -58,12 +60,7 @@ static double divided_among(const struct fit_own *own)
     return windows * most > count ? count / windows : most;
 }
 
-/* Of a correlation that decays with rate 1: its mean between two moments of a time U, and between its begin and one of these. */
-static double mean_within(double u)
-{
-    return u < 1e-3 ? 1 - u / 3 : 2 * (u - 1 + exp(-u)) / (u * u);
-}
-
+/* Of a correlation that decays with rate 1: its mean between the begin and a moment of a time U. */
 static double mean_from_begin(double u)
 {
     return -expm1(-u) / u;
@@ -74,7 +71,7 @@ static double mean_from_begin(double u)
 static double excess_alike(double s, double n)
 {
     double inner = s < 1e-2 ? s / 6 : 1 / tanh(s / 2) - 2 / s, u = s * n;
-    return inner + (1 - 2 * mean_from_begin(u) + mean_within(u)) / (6 * n);
+    return inner + (1 - 2 * mean_from_begin(u) + decaying_mean(u)) / (6 * n);
 }
 
 double fit_own_part(const struct fit_own *own)
@@ -88,7 +85,7 @@ double fit_own_part(const struct fit_own *own)
         excess = excess_alike(s, n);
         change = -expm1(-s);
     } else {
-        excess = 1 - mean_within(s * n);
+        excess = 1 - decaying_mean(s * n);
         change = s / (1 + s);
     }
     return fmin(MAX_PART, excess / (change * fmin(paired, 1)));

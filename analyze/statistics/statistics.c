@@ -82,3 +82,8 @@ double sampling_test(const struct sampled *a, const struct sampled *b, double no
         return NAN;
     return by_share > by_value ? by_share : by_value;
 }
+
+double decaying_mean(double u)
+{
+    return u > 1e-4 ? 2 * (u - 1 + exp(-u)) / (u * u) : 1 - u / 3;
+}

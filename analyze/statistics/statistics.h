@@ -45,4 +45,8 @@ double sampling_effect(const struct sampled *a, const struct sampled *b);
  * does not show how much runs vary. */
 double sampling_test(const struct sampled *a, const struct sampled *b, double noise);
 
+/* Of a correlation that decays as exp(-t): its mean between two moments of a time U >= 0. The variance of a mean over that time is
+ * this part of the variance of single moments. */
+double decaying_mean(double u);
+
 #endif
