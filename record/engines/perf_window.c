@@ -18,8 +18,10 @@ static const double idle =
 /* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest
  * length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
-enum { FEW = 4 /* mean intervals that show whether threads run */ };
-enum { SHORT = 16 /* part of a window in which CPU time may be divided in proportion to time */ };
+enum {
+    FEW = 4,   /* mean intervals that show whether threads run */
+    SHORT = 16 /* part of a window in which CPU time may be divided in proportion to time */
+};
 
 void perf_window_free(struct perf_window *w)
 {
@@ -45,21 +47,27 @@ void perf_window_alone(struct engine_run *run)
         w->entries[w->count - 1].alone = true;
 }
 
+/* Sightings up to TIME of the process PID, or only of THREAD, stay before it. */
+static void end_before(struct perf_window *w, uint32_t pid, const struct perf_thread *thread,
+                       uint64_t time)
+{
+    for (size_t i = w->count; i-- > 0 && (w->entries[i].total || w->entries[i].time <= time);) {
+        struct perf_entry *entry = &w->entries[i];
+        if (!entry->total && entry->until == UINT64_MAX &&
+            (thread != NULL ? entry->thread == thread : entry->thread->pid == pid))
+            entry->until = time;
+    }
+}
+
 void perf_window_exec(struct perf_window *w, uint32_t pid, uint64_t time)
 {
-    for (size_t i = w->count; i-- > 0 && (w->entries[i].total || w->entries[i].time <= time);)
-        if (!w->entries[i].total && w->entries[i].thread->pid == pid &&
-            w->entries[i].until == UINT64_MAX)
-            w->entries[i].until = time;
+    end_before(w, pid, NULL, time);
 }
 
 void perf_window_rename(struct perf_window *w, struct perf_thread *thread, uint64_t time)
 {
     thread->renamed = time;
-    for (size_t i = w->count; i-- > 0 && (w->entries[i].total || w->entries[i].time <= time);)
-        if (!w->entries[i].total && w->entries[i].thread == thread &&
-            w->entries[i].until == UINT64_MAX)
-            w->entries[i].until = time;
+    end_before(w, thread->pid, thread, time);
 }
 
 /* Delivers the first COUNT waiting threads. */
