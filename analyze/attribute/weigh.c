@@ -27,7 +27,7 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
     if (options->wall_time && w->options.model == &energy_by_share)
         w->options.model = &energy_by_sample;
     if (w->options.model == &energy_by_share)
-        w->share = share_work_new(options->undivided, meta->own_intervals != 0);
+        w->share = share_work_new(options->undivided, meta->own_intervals != PBIN_OWN_NONE);
     w->longest = exact_of_double(options->max_gap * 1e9, TIME_SHIFT);
     w->lag = w->share != NULL ? exact_of_double(options->lag * 1e9, TIME_SHIFT) : 0;
     if (!meta->times && meta->samples > 0 && meta->wall_ns > 0) {

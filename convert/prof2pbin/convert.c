@@ -125,16 +125,14 @@ static char *texts_of_value(const struct raw_extension *ext, size_t offset, cons
     return result;
 }
 
-/* The perf engine divides CPU time among the samples that follow it; above this rate, in batches with equal intervals. */
+/* The perf engine divides CPU time among the samples that follow it. */
 static uint64_t own_intervals_of(const struct raw_profile *raw)
 {
-    const double each = 250;
     const struct raw_facts *facts = &raw->ext.facts;
-    if (raw->aggregated || !raw->has_cpu || facts->engine == NULL ||
-        strcmp(facts->engine, "perf") != 0)
+    if (raw->aggregated || !raw->has_cpu || !raw_facts_engine(facts, "perf"))
         return PBIN_OWN_NONE;
     bool fixed = facts->interval != NULL && strcmp(facts->interval, "fixed") == 0;
-    return fixed || facts->frequency > each ? PBIN_OWN_ALIKE : PBIN_OWN_RANDOM;
+    return fixed || facts->frequency > RAW_PERF_EACH ? PBIN_OWN_ALIKE : PBIN_OWN_RANDOM;
 }
 
 /* Fills META with texts that are borrowed, only for pbin_writer_open, except its value and scope, which the caller

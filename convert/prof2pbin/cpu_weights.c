@@ -848,8 +848,7 @@ static uint64_t least_gap(const struct raw_facts *facts)
 int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct error *err)
 {
     struct tracker tracker;
-    const char *engine = raw->ext.facts.engine;
-    *w = (struct cpu_weights){.nominal = engine != NULL && strcmp(engine, "perf") == 0};
+    *w = (struct cpu_weights){.nominal = raw_facts_engine(&raw->ext.facts, "perf")};
     w->gap_ns = w->nominal ? UINT64_MAX : least_gap(&raw->ext.facts);
     w->by_image = mem_zalloc(raw->ext.image_count + 1, sizeof *w->by_image);
     w->kernel = kernel_share_new(&raw->ext);

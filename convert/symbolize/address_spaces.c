@@ -431,7 +431,7 @@ struct address_spaces *address_spaces_new(const struct raw_extension *ext)
     struct address_spaces *s = mem_zalloc(1, sizeof *s);
     struct timespec now = {0};
     s->ext = ext;
-    if (ext->facts.engine != NULL && strcmp(ext->facts.engine, "ptrace") == 0)
+    if (raw_facts_engine(&ext->facts, "ptrace"))
         s->notice_ns = longest_notice_ns;
     s->spaces = mem_zalloc(ext->image_count + 1, sizeof *s->spaces);
     s->node_count = 1;

@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buffer.h"
 #include "base/intern.h"
@@ -172,6 +173,16 @@ struct raw_facts {
     uint64_t kernel_samples;
     double kernel_current, idle_current;
 };
+
+/* The rate [Hz] up to which the perf engine draws each interval between samples; above it, several equal ones follow each
+ * other. */
+enum { RAW_PERF_EACH = 250 };
+
+/* Was it recorded by ENGINE, "perf" or "ptrace"? */
+static inline bool raw_facts_engine(const struct raw_facts *facts, const char *engine)
+{
+    return facts->engine != NULL && strcmp(facts->engine, engine) == 0;
+}
 
 /* A JIT map, assembled from its pieces. */
 struct raw_jit_map {

@@ -52,7 +52,7 @@ static void raise_file_limit(void)
 static uint32_t watermark(const struct engine_options *options)
 {
     const double record = 64;
-    if (options->random && options->frequency <= PERF_EACH)
+    if (options->random && options->frequency <= RAW_PERF_EACH)
         return 192;
     return options->random ? 2048 : (uint32_t)fmax(options->frequency * record / 1000, 16384);
 }
@@ -62,8 +62,9 @@ static uint32_t wakeup(const struct engine_options *options)
 {
     if (!options->random)
         return 0;
-    return options->frequency <= PERF_EACH ? 1
-                                           : (uint32_t)fmax(PERF_BATCH, options->frequency / 1000);
+    return options->frequency <= RAW_PERF_EACH
+               ? 1
+               : (uint32_t)fmax(PERF_BATCH, options->frequency / 1000);
 }
 
 /* Opens the counters of a thread that has inherited none. The first ones own the rings. */

@@ -54,7 +54,7 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
                                .mean = (double)SECOND / frequency,
                                .exact = (double)SECOND / frequency,
                                .random = random,
-                               .batch = frequency > PERF_EACH,
+                               .batch = frequency > RAW_PERF_EACH,
                                .least = prompt_reaction ? prompt : slow};
     memcpy(sets->outputs, outputs, setup->cpu_count * sizeof *outputs);
     if (getrandom(&sets->state, sizeof sets->state, GRND_NONBLOCK) != sizeof sets->state)

@@ -12,7 +12,7 @@
  * The time until then is a part of the interval. Of the samples that arrive meanwhile, one counts each time their periods
  * add up to a mean.
  *
- * Above PERF_EACH Hz, waking up for each sample costs too much: 7 % of a CPU at 1 kHz on a virtual machine. There a period
+ * Above RAW_PERF_EACH Hz, waking up for each sample costs too much: 7 % of a CPU at 1 kHz on a virtual machine. There a period
  * is used for a batch of PERF_BATCH samples (at least 1 ms) and is uniform in 0.5 to 1.5 means: a program with a
  * matching period is seen at one phase for no longer than that, and over all batches the error of a share is that of
  * independent samples. The next batch begins right after a sample, while the thread runs: a period that is set while it
@@ -39,10 +39,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/raw/raw_extension.h"
 #include "record/engines/perf_open.h"
 #include "record/engines/perf_threads.h"
 
-enum { PERF_EACH = 250, PERF_BATCH = 8, PERF_PAST = 4 };
+enum { PERF_BATCH = 8, PERF_PAST = 4 };
 
 /* A period, and the interval from one sample that counts to the next; 0: each is drawn separately. */
 struct perf_period {
