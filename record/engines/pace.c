@@ -14,27 +14,17 @@ static const double backlog = 2; /* intervals that may be made up for */
 static const double memory = 1e9;
 static const double outlier = 4; /* times the usual cost: the sampler was preempted */
 
-/* Uniform in (0, 1): xorshift64*. */
-static double uniform(struct pace *pace)
-{
-    uint64_t x = pace->state;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    pace->state = x;
-    return ((double)((x * UINT64_C(0x2545F4914F6CDD1D)) >> 11) + 0.5) * 0x1p-53;
-}
-
 static double interval(struct pace *pace)
 {
     if (!pace->random)
         return pace->mean;
-    return pace->mean * (floor_part - (1 - floor_part) * log(uniform(pace)));
+    return pace->mean * (floor_part - (1 - floor_part) * log(random_uniform(&pace->numbers)));
 }
 
 void pace_start(struct pace *pace, double frequency, bool random, double most, uint64_t now)
 {
-    *pace = (struct pace){.random = random, .most = most, .state = now | 1, .last = now};
+    *pace = (struct pace){.random = random, .most = most, .last = now};
+    random_start(&pace->numbers, now);
     pace->wanted = pace->mean = (double)SECOND / frequency;
     pace->next = now + (uint64_t)interval(pace);
 }

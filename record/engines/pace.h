@@ -9,15 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/random.h"
+
 struct pace {
     bool random;
-    double wanted;          /* mean interval [ns] */
-    double most;            /* fraction of the time that samples may take, 0: no limit */
-    double mean;            /* interval now [ns] */
-    double cost;            /* of a sample, mean of about the last second [ns] */
-    uint64_t last;          /* when the last sample ended [CLOCK_MONOTONIC] */
-    uint64_t next;          /* CLOCK_MONOTONIC at which the next sample is due [ns] */
-    uint64_t state;         /* of the random numbers */
+    double wanted; /* mean interval [ns] */
+    double most;   /* fraction of the time that samples may take, 0: no limit */
+    double mean;   /* interval now [ns] */
+    double cost;   /* of a sample, mean of about the last second [ns] */
+    uint64_t last; /* when the last sample ended [CLOCK_MONOTONIC] */
+    uint64_t next; /* CLOCK_MONOTONIC at which the next sample is due [ns] */
+    struct random numbers;
     uint64_t taken, slowed; /* samples; samples whose cost reduced the rate */
     uint64_t missed;        /* samples that were due while the sampler did not run */
 };

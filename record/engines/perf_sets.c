@@ -36,15 +36,6 @@ static const double seed_life =
  * so that there is one per mean overall. Found by simulation. */
 static const double dense = 0.67;
 
-/* A random number in (0, 1): xorshift64*, the upper 53 bits. */
-static double uniform(struct perf_sets *sets)
-{
-    sets->state ^= sets->state >> 12;
-    sets->state ^= sets->state << 25;
-    sets->state ^= sets->state >> 27;
-    return ((double)((sets->state * UINT64_C(0x2545F4914F6CDD1D)) >> 11) + 0.5) * 0x1p-53;
-}
-
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
                     double frequency, bool random, bool prompt_reaction)
 {
@@ -57,10 +48,11 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
                                .batch = frequency > RAW_PERF_EACH,
                                .least = prompt_reaction ? prompt : slow};
     memcpy(sets->outputs, outputs, setup->cpu_count * sizeof *outputs);
-    if (getrandom(&sets->state, sizeof sets->state, GRND_NONBLOCK) != sizeof sets->state)
-        sets->state = clock_now();
-    sets->state |= 1;
-    sets->phase = uniform(sets);
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed)
+        seed = clock_now();
+    random_start(&sets->numbers, seed);
+    sets->phase = random_uniform(&sets->numbers);
 }
 
 void perf_sets_rate(struct perf_sets *sets, double mean, double exact)
@@ -101,7 +93,7 @@ static double equal_at(double mean, double at)
 
 static double draw_equal(struct perf_sets *sets, double mean)
 {
-    return equal_at(mean, uniform(sets));
+    return equal_at(mean, random_uniform(&sets->numbers));
 }
 
 /* The same for batches that follow each other. They are spread evenly: if they were independent, the rate in one second would be
@@ -119,7 +111,8 @@ static double draw(struct perf_sets *sets)
         return sets->mean;
     if (sets->batch)
         return draw_equal(sets, sets->mean);
-    return sets->mean * fmin(sets->least - (1 - sets->least) * log(uniform(sets)), most);
+    return sets->mean *
+           fmin(sets->least - (1 - sets->least) * log(random_even(&sets->numbers)), most);
 }
 
 /* Sets the next period of SAMPLER. */
@@ -142,8 +135,8 @@ static void set_period(struct perf_sets *sets, struct perf_sampler *sampler, dou
 static void set_first(struct perf_sets *sets, struct perf_sampler *sampler)
 {
     double interval = sets->batch ? draw_equal(sets, sets->exact) : 0;
-    double period =
-        sets->batch ? interval * uniform(sets) : sets->exact * fmin(-log(uniform(sets)), most);
+    double period = sets->batch ? interval * random_uniform(&sets->numbers)
+                                : sets->exact * fmin(-log(random_uniform(&sets->numbers)), most);
     set_period(sets, sampler, sets->random ? period : sets->mean, sets->random ? interval : 0,
                true);
 }
@@ -465,12 +458,18 @@ void perf_sets_part(struct perf_sets *sets, uint64_t born)
     perf_sets_adopt(sets);
 }
 
-/* How much CPU time the next sample of SAMPLER needs to count, while it keeps its period [ns]. */
+/* Is a sample of SAMPLER, which may be for the next child, without effect on its period? */
+static bool keeps_period(const struct perf_sets *sets, const struct perf_sampler *sampler)
+{
+    return sampler->seed && (double)sampler->used < seed_life * sets->mean;
+}
+
+/* How much CPU time the next sample of SAMPLER needs to count [ns]. */
 static double draw_due(struct perf_sets *sets, const struct perf_sampler *sampler)
 {
     if (sampler->period.interval > 0)
         return (double)sampler->period.interval;
-    return draw(sets) * (sampler->seed ? dense : 1);
+    return draw(sets) * (keeps_period(sets, sampler) ? dense : 1);
 }
 
 /* A sample of SAMPLER: does it count? Each stands for one period of CPU time. Returns as perf_set_sampled. */
@@ -534,17 +533,17 @@ static void renew(struct perf_sets *sets, const struct perf_thread *thread,
         arm(sets, sampler, period, 0, false);
         sets->ahead -= (double)((sampler->period.armed - time) % old);
     } else
-        arm(sets, sampler, period * uniform(sets), period, true);
+        arm(sets, sampler, period * random_uniform(&sets->numbers), period, true);
 }
 
 /* The first batch begins right after a sample, and continues as if it had begun before the thread, at any moment. Until then,
  * a late sample is followed by what is left of its interval. */
 static void begin_batch(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
 {
-    double interval = next_interval(sets, sampler->period.interval);
+    double interval = (double)sampler->due;
     if ((double)(clock_now() - time) <= fmax(soon * sets->mean, soonest)) {
         arm(sets, sampler, interval, 0, false);
-        sampler->length = (uint64_t)((double)sampler->length * uniform(sets));
+        sampler->length = (uint64_t)((double)sampler->length * random_uniform(&sets->numbers));
     } else if (counts_now(sampler)) {
         arm(sets, sampler, rest_of(interval, time, sampler->period.length), interval, true);
     }
@@ -560,16 +559,16 @@ static double sampled(struct perf_sets *sets, struct perf_thread *thread,
         return period;
     }
     double span = count_due(sets, sampler);
-    if (span <= 0 || (sampler->seed && (double)sampler->used < seed_life * sets->mean))
+    if (span <= 0 || keeps_period(sets, sampler))
         return span;
     thread->former = sampler->period.length;
     thread->interval = sampler->period.interval;
     thread->since = 0;
-    thread->due = (uint64_t)next_interval(sets, thread->interval);
+    thread->due = sampler->due;
     if (sets->batch)
         begin_batch(sets, sampler, time);
     else
-        arm(sets, sampler, rest_of(draw(sets), time, sampler->period.length), 0, false);
+        arm(sets, sampler, rest_of((double)sampler->due, time, sampler->period.length), 0, false);
     sampler->whole = !sets->batch;
     return span;
 }

@@ -7,6 +7,9 @@
  *
  *   interval = least + Exp(mean - least)
  *
+ * Each 32 that are drawn, for whatever thread, have the lengths of 32 equal parts of this distribution, in random order: else the
+ * rate of 100 samples would be wrong by 10 %, now it is by 2 %.
+ *
  * `least` is a twentieth of the mean if this process has a real-time priority (as root), otherwise a quarter: the old
  * period stays in effect until this process gets a CPU, and a very short one would flood the program with interrupts.
  * The time until then is a part of the interval. Of the samples that arrive meanwhile, one counts each time their periods
@@ -42,6 +45,7 @@
 #include "formats/raw/raw_extension.h"
 #include "record/engines/perf_open.h"
 #include "record/engines/perf_threads.h"
+#include "record/random.h"
 
 enum { PERF_BATCH = 8, PERF_PAST = 4 };
 
@@ -90,9 +94,9 @@ struct perf_sets {
     bool closed;    /* there are none */
     bool fired;     /* those of some set */
     double opening; /* how long it takes to open samplers [ns] */
-    uint64_t state; /* of the random numbers */
-    double phase;   /* 0..1: of the periods of batches */
-    double ahead;   /* by how much samples of batches came too early so far; late: negative [ns] */
+    struct random numbers;
+    double phase; /* 0..1: of the periods of batches */
+    double ahead; /* by how much samples of batches came too early so far; late: negative [ns] */
 };
 
 /* FREQUENCY in Hz; SETUP is borrowed, OUTPUTS is copied. PROMPT: this process does not wait for a CPU, so that short periods

@@ -3,7 +3,7 @@
 A program does a fixed amount of work: alone, under sampler with either engine, and under perf record, in turn. Costs are
 CPU times (user and system) of program and observer together. Each way is also timed with a program that does nothing, and that
 is subtracted: what remains is the cost of sampling itself. Ratios are medians of ratios to the run alone in the same
-round. Wall times are printed where they mean something: perf record takes 1.1 s for a program that does nothing.
+round. Rates are means. Wall times are printed where they mean something: perf record takes 1.1 s for a program that does nothing.
 SPDX-License-Identifier: MIT
 """
 import os
@@ -14,7 +14,7 @@ import subprocess
 import time
 
 RATES = (100, 1000, 10000)
-WORK, THREADS = 500_000_000, 12_000
+WORK, THREADS = 500_000_000, 12_000  # four times the work at low rates, so that a run has some hundred samples
 USER = "perf of an ordinary user"
 LIMIT_PERF, LIMIT_RATE, LIMIT_PTRACE, LIMIT_THREADS = 1.1, 0.99, 1.08, 1.4
 # work ROUNDS THREADS: that many rounds in each of 1 or 2 threads; work born THREADS: as many threads, four at a time
@@ -132,11 +132,12 @@ def measure(ways, argv, nothing, rounds):
                 rates[name].append(ways.reached())
             ratios[name].append([m / a for m, a in zip(more, alone)])
     median = {n: [statistics.median(r[i] for r in all_) for i in (0, 1)] for n, all_ in ratios.items()}
-    return median, {n: statistics.median(r) for n, r in rates.items()}
+    return median, {n: statistics.mean(r) for n, r in rates.items()}
 
 
 def report_rate(report, ways, hertz, threads, work, rounds):
-    ratios, rates = measure(ways, [work, str(WORK), str(threads)], [work, "0", "1"], rounds)
+    amount = WORK if hertz > 250 else 4 * WORK
+    ratios, rates = measure(ways, [work, str(amount), str(threads)], [work, "0", "1"], rounds)
     print(f"sampler at {hertz} Hz on {threads} busy thread{'s' if threads > 1 else ''}, times alone")
     for name, (cpu, _) in ratios.items():
         if name == "alone":

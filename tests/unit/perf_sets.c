@@ -207,7 +207,7 @@ static void measure(double hertz, size_t threads, double *rates)
     struct perf_thread creator = {.pid = CREATOR, .tid = CREATOR};
     kernel = (struct simulated){.now = 1e9, .running = CREATOR, .random = 1};
     perf_sets_init(&sets, &setup, &output, hertz, true, true);
-    sets.state = 12345;
+    random_start(&sets.numbers, 12345);
     perf_set_open(&sets, &creator, false);
     for (size_t i = 0; i < threads; i++) {
         struct perf_thread child = {.pid = CREATOR, .tid = (uint32_t)(2 + i)};
