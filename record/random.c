@@ -25,11 +25,11 @@ double random_even(struct random *random)
 {
     if (random->left == 0) {
         random->left = RANDOM_STRATA;
-        for (uint8_t i = 0; i < RANDOM_STRATA; i++)
+        for (uint32_t i = 0; i < RANDOM_STRATA; i++)
             random->strata[i] = i;
     }
     uint64_t at = (next(random) >> 32) * random->left >> 32;
-    uint8_t stratum = random->strata[at];
+    uint32_t stratum = random->strata[at];
     random->strata[at] = random->strata[--random->left];
     return (stratum + random_uniform(random)) / RANDOM_STRATA;
 }

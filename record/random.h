@@ -9,8 +9,8 @@ enum { RANDOM_STRATA = 32 };
 
 struct random {
     uint64_t state;
-    uint8_t strata[RANDOM_STRATA]; /* the first LEFT ones have not been used yet */
-    uint8_t left;
+    uint32_t strata[RANDOM_STRATA]; /* the first LEFT ones have not been used yet */
+    uint32_t left;
 };
 
 /* SEED can have any value. */
