@@ -152,8 +152,7 @@ static void put_rows(struct aggregate *a, const struct fit_power *powers, const 
         energy = exact_of_double(idle->energy, ENERGY_SHIFT);
     a->rows.overflow |= __builtin_sub_overflow(left, energy, &left);
     uint32_t row = put_label(a, LABEL_IDLE, energy, position);
-    if (energy != 0 || idle->like != FIT_NONE)
-        a->fitted[row] = (struct fitted){idle->interval, idle->like != FIT_NONE ? EVERY_ROW : NULL};
+    a->fitted[row] = (struct fitted){idle->interval, idle->like != FIT_NONE ? EVERY_ROW : NULL};
     put_label(a, LABEL_RESIDUAL, left, position);
     free(has_column);
 }

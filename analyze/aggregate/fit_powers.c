@@ -415,26 +415,64 @@ static double square_of_fixed(const struct problem *p)
     return fmax(least * least, most * most / 3 - most * mean + mean * mean);
 }
 
-/* Adds to SQUARES, of the errors of powers, what results if the powers of rows that are not known are wrong. */
-static void add_fixed(const struct problem *p, double *squares)
+/* The CPU time of all rows in windows [ns]. */
+static double all_cpu(const struct problem *p)
+{
+    double all = 0;
+    for (size_t c = 1; c < p->columns; c++)
+        all += cpu_of(p, c);
+    return all;
+}
+
+/* How many processors the rows use at least. */
+static double processors(const struct problem *p)
+{
+    return fmax(1, ceil(all_cpu(p) / p->time));
+}
+
+/* The sum of products of COLUMN and the time for which a processor waits [ns]. */
+static double product_with_waits(const struct problem *p, size_t column)
+{
+    const double *products = p->products + column * p->columns;
+    double rows = 0;
+    for (size_t c = 1; c < p->columns; c++)
+        rows += products[c];
+    return products[0] - rows / processors(p);
+}
+
+/* Adds to SQUARES, of the errors of powers, what results if a power with the mean square UNKNOWN was neglected. Its
+ * products with other columns are WITH [columns]. */
+static void add_neglected(const struct problem *p, const double *with, double unknown,
+                          double *squares)
 {
     size_t m = p->unknowns;
     double *side = new_values(m), *change = new_values(m);
-    double unknown = square_of_fixed(p);
-    for (size_t c = 1; c < p->columns; c++) {
-        if (p->unknown[c] != FIT_NONE)
-            continue;
-        memset(side, 0, m * sizeof *side);
-        for (size_t i = 0; i < p->columns; i++)
-            for (size_t g = 0; g < FIT_GROUPS && p->unknown[i] != FIT_NONE; g++)
-                side[p->unknown[i]] += p->s[g][i * p->columns + c] * p->scale[p->unknown[i]];
-        if (!solve_symmetric(p->lapack, m, p->matrix, side, change))
-            continue;
+    for (size_t i = 0; i < p->columns; i++)
+        if (p->unknown[i] != FIT_NONE)
+            side[p->unknown[i]] += with[i] * p->scale[p->unknown[i]];
+    if (solve_symmetric(p->lapack, m, p->matrix, side, change))
         for (size_t i = 0; i < m; i++)
             squares[i] += change[i] * change[i] * unknown;
-    }
     free(side);
     free(change);
+}
+
+/* Adds to SQUARES, of the errors of powers, what results if the powers of rows that are not known are wrong. If idle power is not
+ * known, powers of rows include it, but what the program draws while it waits is anything up to the mean power. */
+static void add_fixed(const struct problem *p, double *squares)
+{
+    size_t n = p->columns;
+    double *with = new_values(n);
+    for (size_t c = 1; c < n; c++)
+        if (p->unknown[c] == FIT_NONE)
+            add_neglected(p, p->products + c * n, square_of_fixed(p), squares);
+    if (p->unknown[0] == FIT_NONE) {
+        double most = p->gross * all_cpu(p) / p->time;
+        for (size_t c = 0; c < n; c++)
+            with[c] = product_with_waits(p, c);
+        add_neglected(p, with, most * most / 3, squares);
+    }
+    free(with);
 }
 
 /* Variances and covariances of the powers, still scaled. */
@@ -629,13 +667,10 @@ static double part_beside(const struct problem *p, size_t a, size_t c)
 {
     if (a > 0)
         return product_of(p, a, c) / cpu_of(p, a);
-    double all = 0, products = 0, own = cpu_of(p, c);
-    for (size_t o = 1; o < p->columns; o++) {
-        all += cpu_of(p, o);
+    double products = 0, own = cpu_of(p, c), waits = processors(p) * p->time - all_cpu(p);
+    for (size_t o = 1; o < p->columns; o++)
         products += product_of(p, o, c);
-    }
-    double processors = fmax(1, ceil(all / p->time)), waits = processors * p->time - all;
-    return waits > 0 ? fmax(0, processors * own - products) / waits : own / p->time;
+    return waits > 0 ? fmax(0, processors(p) * own - products) / waits : own / p->time;
 }
 
 /* The covariance of the power of COLUMN and the error of its CPU time, divided by the variance of that error [J/ns per ns].

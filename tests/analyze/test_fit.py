@@ -528,6 +528,25 @@ class FitTest(tool.Case):
                 self.assertLess(abs(error), most, (given, errors))
                 self.assertGreaterEqual(inside[name], 0 if lag == 5 * MS else 1, (given, errors))
 
+    @unittest.skipIf(tool.is_asan(), "judges errors, along paths that other tests take, too")
+    def test_waits_that_belong_to_a_row(self):
+        """Each stay in f0 is followed by a wait: what is drawn then cannot be told from the power of f0, but is not that of f1."""
+        for seed in range(2):
+            rng = random.Random(seed)
+            program = ownintervals.Program(20, self.waiting_after_f0(rng))
+            samples, truth = ownintervals.record(rng, program, 20, {0: 10, 1: 20}, update=100 * MS)
+            rows, _ = self.rows(self.put("waits.pbin", make(samples, own_intervals=2)))
+            self.assertEqual((rows["_idle"]["energy"], rows["_idle"]["not_resolvable_from"]), (0, "every row"))
+            for name in ("f0", "f1"):
+                self.assertLessEqual(abs(rows[name]["energy"] - truth[name] - 4 * rows[name]["time"]), rows[name]["fit_ci95"])
+            self.assertLess(rows["f1"]["fit_ci95"], 0.03 * truth["f1"])
+            self.assertGreater(rows["f0"]["fit_ci95"], 20 / 3 * rows["f0"]["time"] / 2)  # if 20 W were drawn while waiting
+
+    @staticmethod
+    def waiting_after_f0(rng):
+        while True:
+            yield from ((3 * MS, 0), (MS, None), (rng.uniform(1, 12) * MS, 1))
+
     def test_cpu_times_known_at_updates(self):
         """A thread that waits for a CPU most of the time, or now and then: each window has its own CPU time, divided equally."""
         for on, off, turns, seed in ((1.5, 4.5, 3, 7), (10, 5, 3, 8), (8, 2, 6, 7), (8, 2, 6, 8)):
