@@ -105,10 +105,10 @@ static void add_samples(const struct late_samples *l, struct place *p, struct la
 {
     while (p->sample < l->in->count) {
         bool leap = p->end > to->begin && is_leap(l, p->sample);
+        exact middle = p->begin + (p->end - p->begin) / 2;
         to->leaps |= leap;
-        if (leap)
-            to->sum +=
-                p->end <= to->end ? l->in->value[p->sample] * (double)(p->end - p->begin) : 0;
+        if (leap && middle > to->begin && middle <= to->end)
+            to->sum += l->in->value[p->sample] * (double)(p->end - p->begin);
         for (size_t i = 0; i < p->count && !leap; i++)
             add_level(to, p, &p->levels[i]);
         if (p->end > to->end)
