@@ -96,6 +96,10 @@ double aggregate_stay(const struct aggregate *aggregate);
  * Returns 0, or -1 with ERR filled if the sums do not suffice. */
 int aggregate_fit(struct aggregate *aggregate, struct error *err);
 
+/* Sets *PART as fit_unexplained, instead of aggregate_fit. Returns 0, or -1 with ERR filled if the sums do not suffice. */
+int aggregate_unexplained(const struct aggregate *aggregate, bool moved, double *part,
+                          struct error *err);
+
 /* The precision of a row's energy after aggregate_fit. */
 struct fitted {
     double interval;  /* half of the 95 % interval of its energy, all runs [J]; NaN: unknown */

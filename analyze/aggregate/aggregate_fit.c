@@ -191,6 +191,11 @@ int aggregate_fit(struct aggregate *a, struct error *err)
     return result;
 }
 
+int aggregate_unexplained(const struct aggregate *a, bool moved, double *part, struct error *err)
+{
+    return fit_unexplained(a->fit, moved, part, err);
+}
+
 const struct fitted *aggregate_fitted(const struct aggregate *a, size_t number)
 {
     return a->fitted != NULL ? &a->fitted[number] : NULL;

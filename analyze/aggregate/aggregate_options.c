@@ -90,7 +90,9 @@ static const struct argp_option arguments[] = {
      "energy by CPU time, as _others; ignore: only the program uses CPU time",
      3},
     {"sensor-lag", KEY_LAG, "S", 0,
-     "The sensor shows what it measured S seconds late (share and fit)", 3},
+     "The sensor shows what it measured S seconds late (share and fit); auto: find S, from 0 to 4 "
+     "updates of the sensor",
+     3},
     {"cpu-time", KEY_CPU_TIME, NULL, 0, "Count CPU time (default)", 3},
     WALL_TIME_OPTION(KEY_WALL_TIME, 3),
     LATENCY_OPTION(KEY_LATENCY, 3),
@@ -169,6 +171,14 @@ static void choose_model(struct attribution_options *rows, const char *argument,
     rows->given |= rows->fit ? 0 : 1U << OPTION_MODEL;
 }
 
+static void lag_option(struct aggregate_command *o, const char *argument, struct argp_state *state)
+{
+    o->aggregate.rows.given |= 1U << OPTION_LAG;
+    o->finds_lag = strcmp(argument, "auto") == 0;
+    o->aggregate.rows.weigh.lag =
+        o->finds_lag ? 0 : tool_number(state, "--sensor-lag", argument, 0, 10);
+}
+
 /* Options that weigh samples. Returns whether KEY is one. */
 static bool parse_weighing(struct attribution_options *rows, int key, char *argument,
                            struct argp_state *state)
@@ -183,10 +193,6 @@ static bool parse_weighing(struct attribution_options *rows, int key, char *argu
         return true;
     case KEY_LATENCY:
         latency_option(w, &rows->given, argument, state);
-        return true;
-    case KEY_LAG:
-        rows->given |= 1U << OPTION_LAG;
-        w->lag = tool_number(state, "--sensor-lag", argument, 0, 10);
         return true;
     case KEY_OTHERS:
         rows->given |= 1U << OPTION_OTHERS;
@@ -289,7 +295,7 @@ static void check_model(const struct aggregate_command *o, struct argp_state *st
     const struct attribution_options *rows = &o->aggregate.rows;
     const struct weigh_options *w = &rows->weigh;
     bool shared = w->model == NULL || w->model == &energy_by_share;
-    if (w->lag > 0 && (!shared || w->wall_time))
+    if ((w->lag > 0 || o->finds_lag) && (!shared || w->wall_time))
         argp_error(state, "--sensor-lag needs --energy-model=share or fit, without --wall-time");
     if ((rows->given & 1U << OPTION_OTHERS) != 0 && (!shared || rows->fit || w->wall_time))
         argp_error(state, "--others needs --energy-model=share, without --wall-time");
@@ -337,6 +343,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_MODEL:
         choose_model(&o->aggregate.rows, argument, state);
+        return 0;
+    case KEY_LAG:
+        lag_option(o, argument, state);
         return 0;
     case KEY_MODE:
         o->aggregate.add = mode_option(argument, state);

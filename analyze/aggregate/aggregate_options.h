@@ -22,6 +22,7 @@ struct aggregate_command {
     const char *external_keys; /* NULL: those of the target, too */
     bool statics;              /* energy as static + dynamic */
     double watts;              /* the baseline [W]; 0: as recorded */
+    bool finds_lag;            /* --sensor-lag=auto */
     exact *static_energy;      /* of each row; NULL: not shown */
 };
 

@@ -146,10 +146,11 @@ static void add_groups(struct problem *p)
     }
 }
 
-static void start(struct problem *p, const struct fit *fit)
+/* Takes LAPACK. */
+static void start(struct problem *p, const struct fit *fit, struct lapack *lapack)
 {
     size_t most = FIT_MAX_ROWS + 2;
-    memset(p, 0, sizeof *p);
+    *p = (struct problem){.lapack = lapack};
     p->from = mem_zalloc(fit->columns, sizeof *p->from);
     p->first = mem_zalloc(3 * most, sizeof *p->first);
     p->like = p->first + most;
@@ -204,6 +205,7 @@ static void end(struct problem *p)
     free(p->covariance);
     free(p->work);
     free(p->parts);
+    lapack_close(p->lapack);
 }
 
 /* ---- unknowns ---- */
@@ -365,10 +367,10 @@ static double power_of(const struct problem *p, const double *whole, size_t colu
 }
 
 /* What the powers do not explain of the energies of windows, squared and by time [J^2/ns]. Errors of counting samples do not
- * count, as the sums are free of them, nor do unknown moments of leaps: what one window gets too much, the next lacks. */
-static double unexplained(const struct problem *p, const double *whole)
+ * count, as the sums are free of them. */
+static double difference(const struct problem *p, const double *whole)
 {
-    double sum = p->squares - p->leaps;
+    double sum = p->squares;
     for (size_t i = 0; i < p->columns; i++) {
         double power = power_of(p, whole, i);
         for (size_t g = 0; g < FIT_GROUPS; g++) {
@@ -377,7 +379,7 @@ static double unexplained(const struct problem *p, const double *whole)
                 sum += power * power_of(p, whole, j) * p->s[g][i * p->columns + j];
         }
     }
-    return p->squares > 0 && sum > 0 ? sum : 0;
+    return sum;
 }
 
 /* The CPU time of a column in windows [ns]. */
@@ -398,7 +400,9 @@ static void find_bias(struct problem *p, const double *whole, double *bias)
         if (p->unknown[c] != FIT_NONE)
             side[p->unknown[c]] += cpu * power * p->scale[p->unknown[c]];
     }
-    double part = all > 0 ? unexplained(p, whole) / all : 0;
+    /* unknown moments of leaps do not matter: what one window gets too much, the next lacks */
+    double rest = difference(p, whole) - p->leaps;
+    double part = all > 0 && p->squares > 0 ? fmax(0, rest) / all : 0;
     for (size_t i = 0; i < m; i++)
         side[i] *= part;
     if (!solve_symmetric(p->lapack, m, p->matrix, side, bias))
@@ -766,6 +770,8 @@ static void find_mean(struct problem *p)
 
 static bool solve(struct problem *p)
 {
+    if (!(p->time > 0))
+        return false;
     find_mean(p);
     while (p->unknowns > 0 && join_next(p))
         ;
@@ -791,24 +797,57 @@ static int too_few_windows(const struct fit *fit, struct error *err)
                      fit->updates, windows, FIT_MIN_WINDOWS);
 }
 
+/* What the problem of FIT needs; NULL with ERR filled if there are too few windows for it, or if it is missing. */
+static struct lapack *prepare_lapack(const struct fit *fit, struct error *err)
+{
+    if (fit->switched[FIT_TIME] >= FIT_MIN_WINDOWS)
+        return lapack_open(err);
+    too_few_windows(fit, err);
+    return NULL;
+}
+
+static int no_solution(struct error *err)
+{
+    return error_set(err, NULL, NO_OFFSET,
+                     "--energy-model=fit: the sums of windows have no solution: use "
+                     "--energy-model=share");
+}
+
 int fit_powers(const struct fit *fit, const double *entered, struct fit_power *powers,
                struct error *err)
 {
     struct problem p;
-    if (fit->switched[FIT_TIME] < FIT_MIN_WINDOWS)
-        return too_few_windows(fit, err);
-    struct lapack *lapack = lapack_open(err);
+    struct lapack *lapack = prepare_lapack(fit, err);
     if (lapack == NULL)
         return -1;
-    start(&p, fit);
-    p.lapack = lapack;
-    bool solved = p.time > 0 && solve(&p);
+    start(&p, fit, lapack);
+    bool solved = solve(&p);
     if (solved)
         report(&p, fit, entered, powers);
     end(&p);
-    lapack_close(lapack);
-    return solved ? 0
-                  : error_set(err, NULL, NO_OFFSET,
-                              "--energy-model=fit: the sums of windows have no solution: use "
-                              "--energy-model=share");
+    return solved ? 0 : no_solution(err);
+}
+
+/* See fit_unexplained. */
+static double unexplained(const struct problem *p, bool moved)
+{
+    double joule = 0, rest = difference(p, p->power) - (moved ? 2 : 1) * p->leaps;
+    for (size_t g = 0; g < FIT_GROUPS; g++)
+        joule += p->b[g][0];
+    double variance = p->squares - joule * joule / p->time;
+    return variance > 0 ? rest / variance : 0;
+}
+
+int fit_unexplained(const struct fit *fit, bool moved, double *part, struct error *err)
+{
+    struct problem p;
+    struct lapack *lapack = prepare_lapack(fit, err);
+    if (lapack == NULL)
+        return -1;
+    start(&p, fit, lapack);
+    bool solved = solve(&p);
+    if (solved)
+        *part = unexplained(&p, moved);
+    end(&p);
+    return solved ? 0 : no_solution(err);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/aggregate/aggregate_options.h"
+#include "analyze/aggregate/sensor_lag.h"
 #include "analyze/aggregate/static_energy.h"
 #include "base/memory.h"
 
@@ -119,11 +120,14 @@ int main(int argc, char **argv)
     o.aggregate.rows.code = code_names_new(&o.search, &o.common.reporter);
     /* tables have energies by the fit, but aggregated profiles also those of the default model */
     o.aggregate.rows.weigh.undivided = o.aggregate.rows.fit && choose_format(&o) != NULL;
-    struct aggregate *aggregate = aggregate_new(&o.aggregate);
     int result = table_format_check(o.common.format, o.common.output, ".pbin", &err);
     if (result == 0)
         result = inputs_complete(&o.inputs, &err);
+    if (result == 0 && o.finds_lag)
+        result = sensor_lag_find(&o.inputs, &o.aggregate, &o.common.reporter,
+                                 &o.aggregate.rows.weigh.lag, &err);
     o.search.beside = o.inputs.count > 0 ? o.inputs.paths[0] : NULL;
+    struct aggregate *aggregate = aggregate_new(&o.aggregate);
     if (result == 0)
         result = inputs_aggregate(&o.inputs, aggregate, &o.common.reporter, &err);
     if (result == 0) {

@@ -29,7 +29,7 @@ struct report_options {
 
 enum {
     VIEW_MAX_COLUMNS = PBIN_MAX_KEYS + 24 + MEASURE_MAX_COLUMNS,
-    VIEW_MAX_FACTS = 20,
+    VIEW_MAX_FACTS = 24,
     VIEW_PARTS = 6 /* of the energy */
 };
 

@@ -639,9 +639,9 @@ class FitTest(tool.Case):
         """It shows everything a window late. Without --sensor-lag, powers are up to a tenth too similar."""
         sys.path.insert(0, os.path.dirname(TRUTH))
         import truth
-        for leaps, known, least, most in ((True, 0, 3, 100), (True, 1, 0, 1.3), (False, 1, 0, 0.6)):
+        for leaps, known, least, most in ((True, "0", 3, 100), (True, "0.001", 0, 1), (False, "0.001", 0, 0.6)):
             error = truth.errors(random.Random(7), [5, 15, 40], 10, MS / 10, False, 1, 1, 1, "any", ("fit",), leaps=leaps, lag=1,
-                                 known_lag=known)["fit"]
+                                 options=("--sensor-lag", known))["fit"]
             self.assertGreater(error, least)
             self.assertLess(error, most, leaps)
 

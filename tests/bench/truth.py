@@ -123,13 +123,13 @@ def profile(rng, lines, counter, mean):
     return w.finish()
 
 
-def attributed(path, model, known_lag=0):
-    ended = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--ci", "--energy-model", model, "--format", "json", path] +
-                           (["--sensor-lag", str(known_lag * UPDATE / 1e9)] if known_lag else []), check=True, stdout=subprocess.PIPE)
+def attributed(path, model, *options):
+    ended = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--ci", "--energy-model", model, "--format", "json", *options,
+                            path], check=True, stdout=subprocess.PIPE)
     return {row["function"]: row for row in json.loads(ended.stdout)["rows"]}
 
 
-def simulate(rng, powers, length, mean, regular, seconds, offset, threads=1, order="turn", models=MODELS, known_lag=0,
+def simulate(rng, powers, length, mean, regular, seconds, offset, threads=1, order="turn", models=MODELS, options=(),
              **sensor):
     """The true energy of each function, and the rows of each model."""
     total = int(seconds * 1e9)
@@ -140,7 +140,7 @@ def simulate(rng, powers, length, mean, regular, seconds, offset, threads=1, ord
     with tempfile.NamedTemporaryFile(suffix=".pbin") as file:
         file.write(made)
         file.flush()
-        return truth, {model: attributed(file.name, model, known_lag) for model in models}
+        return truth, {model: attributed(file.name, model, *options) for model in models}
 
 
 def energy(rows, function):
@@ -161,14 +161,16 @@ PAIR = [(10, 100, True, None, 0.5), (10, 10, True, 5, 0.5), (10, 3, True, 15, 2)
 SENSORS = {"leaps": True, "lines": False}
 
 # Functions of 5 to 40 W in random order, ten PCs a window, 1 % noise, updates that come up to 20 % early or late:
-# how many, threads, length of a phase in windows, regular, lag in windows (negative: given as --sensor-lag), limit of the fit [%].
+# how many, threads, length of a phase in windows, regular, lag in windows, limit of the fit [%].
 WIDE = [(2, 1, 100, True, 0, 0.5), (2, 1, 10, False, 0, 0.5), (2, 4, 10, False, 0, 0.5), (2, 1, 1, False, 0, 2),
         (2, 4, 1, False, 0, 2), (2, 1, 0.3, False, 0, 8), (2, 1, 0.1, False, 0, None),
         (5, 1, 10, True, 0, 0.5), (5, 1, 10, False, 0, 0.5), (5, 4, 10, False, 0, 0.5), (5, 1, 1, False, 0, 2),
         (5, 4, 1, False, 0, 2), (5, 1, 0.3, False, 0, 8), (20, 1, 10, False, 0, 0.5), (20, 4, 10, False, 0, 0.5),
-        (20, 1, 1, False, 0, 2), (20, 4, 1, False, 0, 2), (20, 1, 0.3, False, 0, 8),
-        (5, 1, 100, False, 1, None), (5, 1, 10, False, 0.5, None), (5, 1, 10, False, 1, None), (5, 1, 10, False, 2, None),
-        (5, 1, 10, False, -1, 2), (5, 1, 10, False, -2, 2)]
+        (20, 1, 1, False, 0, 2), (20, 4, 1, False, 0, 2), (20, 1, 0.3, False, 0, 8)]
+# The same with the lag of the sensor unknown, given, or found by --sensor-lag=auto.
+LAGS = [(5, 1, 10, False, lag, how, None if how == "unknown" else 0.5) for lag in (0.5, 1, 2) for how in ("unknown", "given", "auto")]
+LAGS += [(5, 1, 100, False, 1, "auto", 0.5), (5, 1, 1, False, 1.3, "auto", 2), (5, 4, 1, False, 0.7, "auto", 2),
+         (5, 1, 0.3, False, 1, "auto", 8), (5, 1, 10, False, 0, "auto", 0.5)]
 
 
 def powers_of(count):
@@ -255,20 +257,22 @@ def print_pairs(o, limits):
 
 def run_wide(run):
     """Errors of one run of several functions."""
-    seed, count, threads, length, regular, lag, leaps, seconds = run
+    seed, count, threads, length, regular, lag, how, leaps, seconds = run
+    value = {"unknown": 0, "given": lag * UPDATE / 1e9, "auto": "auto"}[how]
     return errors(seed_of(seed, count, threads, length, lag), powers_of(count), length, UPDATE / 10, regular,
                   seconds * max(1, length / 10) * max(1, count / 5), 1, threads, "any", ("share", "fit"), leaps=leaps,
-                  jitter=0.2, noise=0.01, lag=abs(lag), known_lag=max(0, -lag))
+                  jitter=0.2, noise=0.01, lag=lag, options=("--sensor-lag", str(value)))
 
 
 def print_wide(o, limits):
-    print(f"\n{'sensor':8}{'functions':>10}{'threads':>9}{'L [windows]':>13}  {'':10}{'lag':>5}{'share [%]':>12}{'fit [%]':>10}"
+    print(f"\n{'sensor':8}{'functions':>10}{'threads':>9}{'L [windows]':>13}  {'':10}{'lag':>5}{'':9}{'share [%]':>12}{'fit [%]':>10}"
           "    limit")
+    cases = [(*case[:5], "unknown", case[5]) for case in WIDE] + LAGS
     for name, leaps in SENSORS.items():
-        for count, threads, length, regular, lag, limit in WIDE:
-            runs = o.map(run_wide, [(seed, count, threads, length, regular, lag, leaps, o.length) for seed in range(o.seeds)])
+        for count, threads, length, regular, lag, how, limit in cases:
+            runs = o.map(run_wide, [(seed, count, threads, length, regular, lag, how, leaps, o.length) for seed in range(o.seeds)])
             mean, error = mean_of(runs)
-            print(f"{name:8}{count:>10}{threads:>9}{length:>13}  {'' if regular else 'irregular':10}{lag:>5}"
+            print(f"{name:8}{count:>10}{threads:>9}{length:>13}  {'' if regular else 'irregular':10}{lag:>5} {how if lag or how == 'auto' else '':8}"
                   f"{mean['share']:>12.2f}{mean['fit']:>10.2f} +-{error:.2f}" + limits.text(mean["fit"], limit), flush=True)
 
 
