@@ -57,3 +57,11 @@ void pace_taken(struct pace *pace, uint64_t end, uint64_t cost)
     if (pace->random && pace->next < soonest)
         pace->next = soonest;
 }
+
+uint64_t pace_late(const struct pace *pace, uint64_t woken, uint64_t now, uint64_t waited)
+{
+    uint64_t passed = now > pace->next ? now - pace->next : 0;
+    if (woken >= pace->next)
+        return woken - pace->next;
+    return waited < passed ? waited : passed;
+}

@@ -28,5 +28,9 @@ struct pace {
 void pace_start(struct pace *pace, double frequency, bool random, double most, uint64_t now);
 /* A sample ended at END and cost the program COST [ns]. Sets NEXT. */
 void pace_taken(struct pace *pace, uint64_t end, uint64_t cost);
+/* How long after its time a sample begins NOW because the sampler waited for a CPU: until it had WOKEN, or, if it woke before that
+ * time and was busy with events since, because it WAITED for so long meanwhile: a new process often takes the CPU of the
+ * sampler, and keeps it until it calls the kernel. That the sampler was busy has nothing to do with what threads do. */
+uint64_t pace_late(const struct pace *pace, uint64_t woken, uint64_t now, uint64_t waited);
 
 #endif

@@ -392,11 +392,13 @@ static void read_ticks(struct engine_run *run)
     }
 }
 
-/* The sampler has woken for a sample. Did it get a CPU at once, from whatever had it? */
+/* The sampler has woken for a sample. How late is it? Did it get a CPU at once, from whatever had it? */
 static void wake(struct engine_run *run)
 {
     struct run_time before = run->self.run, *now = &run->self.run;
     bool timed = (run->sleepers || run->priority == 0) && tracee_read_time(&run->self, now);
+    run->late =
+        pace_late(&run->pace, run->woken, clock_now(), timed ? now->delay - before.delay : 0);
     run->at_once =
         timed && run->sleepers && now->slices == before.slices + 1 && now->delay == before.delay;
     run->sleepers = false;
@@ -415,7 +417,6 @@ void ptrace_sample(struct engine_run *run)
     uint64_t used = limited ? clock_thread() : 0; /* a system call */
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
-    run->late = run->woken > run->pace.next ? run->woken - run->pace.next : 0;
     run->result->late += run->priority == 0 && run->late >= soon;
     read_ticks(run);
     for (size_t i = 0; i < run->tracees.process_count; i++)

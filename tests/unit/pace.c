@@ -40,4 +40,17 @@ static void without_limit(struct check *check)
     CHECK(pace.missed == 0);
 }
 
-CHECK_MAIN({"phases", phases}, {"without_limit", without_limit})
+/* A sample is due at 10 ms; 5 ms later it begins. */
+static void late(struct check *check)
+{
+    const struct pace pace = {.next = 10 * MS};
+    CHECK(pace_late(&pace, 15 * MS, 15 * MS, 2 * MS) == 5 * MS); /* it slept until then */
+    CHECK(pace_late(&pace, 10 * MS, 10 * MS + 1000, 0) == 0);
+    CHECK(pace_late(&pace, 9 * MS, 15 * MS, 0) == 0); /* it was busy */
+    CHECK(pace_late(&pace, 9 * MS, 15 * MS, 3 * MS) == 3 * MS);
+    CHECK(pace_late(&pace, 2 * MS, 15 * MS, 12 * MS) ==
+          5 * MS); /* it waited before that time, too */
+    CHECK(pace_late(&pace, 9 * MS, 9 * MS + 1000, 1 * MS) == 0);
+}
+
+CHECK_MAIN({"phases", phases}, {"without_limit", without_limit}, {"late", late})
