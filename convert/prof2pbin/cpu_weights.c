@@ -328,7 +328,7 @@ struct group {
     uint64_t passed;          /* sightings in these so far */
 };
 
-enum { BY_NAME, BY_PROCESS, BY_PROGRAM, LEVELS };
+enum { BY_NAME, BY_PROCESS, BY_BEGINNING, BY_PROGRAM, LEVELS };
 
 struct groups {
     struct numbers keys, names;
@@ -364,7 +364,8 @@ static bool is_collective(const struct weighed_thread *t, const struct raw_exten
 }
 
 /* What threads have in common on LEVEL, as a number. Texts are interned: one pointer means one text. A process whose CPU
- * time is known well keeps it: no other stands for it. */
+ * time is known well keeps it: no other stands for it. Processes of a program that began in the same way come first: forked
+ * ones often do something else than others, and are missed more often or less. */
 static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
                        const struct process_times *p, const struct weighed_thread *t, int level)
 {
@@ -382,7 +383,11 @@ static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
         return number;
     if (known && p->cpu_ns[number] >= least_known_ns)
         return UINT64_C(1) << 32 | number;
-    return known ? numbers_intern(names, (uintptr_t)ext->images[t->image].path) : UINT64_MAX;
+    if (!known)
+        return UINT64_MAX;
+    const struct raw_image *image = &ext->images[t->image];
+    uint64_t program = numbers_intern(names, (uintptr_t)image->path);
+    return level == BY_BEGINNING ? program * RAW_HOWS + image->how : program;
 }
 
 static void group_threads(const struct cpu_weights *w, const struct raw_extension *ext,

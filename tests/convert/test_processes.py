@@ -463,6 +463,30 @@ class Rule(Case):
                 sums[profile.locations[location].pc] = sums.get(profile.locations[location].pc, 0) + ns
         self.assertEqual(sums, {0x1000: 20 * MS, 0x1001: 104 * MS})
 
+    def test_processes_of_a_program_that_began_in_the_same_way(self):
+        """Of short processes that are forked, a third is seen; of those that call exec, all are. The former get their own time,
+        and so do both if no forked one is seen: then the others stand for them."""
+        for seen in (3, 1000):
+            ext = Extended({"engine": "ptrace", "tick_ns": str(4 * MS)}, [Image(1, "/bin/a")], [], [Task(1, 1)])
+            samples, times = [Sample(1, [Thread(1, 0x1000, 10 * MS, RAN)])], [1]
+            for i in range(60):
+                pid, at = 10 + i, 10 * (i + 1)
+                ext.images.append(Image(pid, "/bin/a", at, 1, 0, raw.FORK))
+                if i % 2:
+                    ext.images.append(Image(pid, "/bin/a", at + 1, 1, how=raw.EXEC))
+                ext.tasks.append(Task(pid, pid, at))
+                for k in range(3):
+                    if i % 2 or (i // 2 + 1) % seen == 0:
+                        samples.append(Sample(1, [Thread(pid, 0x2000 + i % 2, (k + 1) * MS, RAN)]))
+                        times.append(at + 2 + k)
+                samples.append(Sample(1, [Thread(pid, 0x2000 + i % 2, 3 * MS, TOTAL)]))
+                times.append(at + 6)
+            profile, sums = self.convert(run_of(samples), times, ext), collections.Counter()
+            for _, location, ns in (e for s in profile.samples for e in s.entries):
+                sums[profile.locations[location].pc] += ns
+            both = {0x2000: 90 * MS, 0x2001: 90 * MS} if seen == 3 else {0x2001: 180 * MS}
+            self.assertEqual({pc: ns for pc, ns in sums.items() if ns}, {0x1000: 10 * MS, **both})
+
     def test_too_much_time(self):
         ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [], [Task(1, 1), Task(2, 1)])
         samples = [Sample(1, [Thread(1, 0x1000, 2**63 - 1, RAN), Thread(2, 0x1000, 2**63 - 1, RAN)])]

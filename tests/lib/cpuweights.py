@@ -124,7 +124,8 @@ def levels(thread, ext, used):
     if thread.task and thread.task.tid >> 30:  # all threads of the process that were never seen, of any name
         name = None
     alone = thread.image and used[process] >= LEAST_KNOWN
-    return ((process, name), process, process if alone else thread.image.path if thread.image else None)
+    program = process if alone else thread.image.path if thread.image else None
+    return (process, name), process, (program, thread.image.how if thread.image and not alone else None), program
 
 
 def divide(extra, parts):
@@ -231,7 +232,7 @@ def weigh(run, times, ext):
         if t.image:
             process = process_of(t.image, ext)
             used[process] = used.get(process, 0) + t.total + t.orphan + t.missed + more[id(t)]
-    for level in range(3):
+    for level in range(4):
         groups = {}
         for t in threads:
             groups.setdefault(levels(t, ext, used)[level], []).append(t)
