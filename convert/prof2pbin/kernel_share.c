@@ -252,6 +252,28 @@ static void part_kinds(struct program *p)
     side->fault_part = (excess - wrong) / side->faults * (side->seen.kernel / excess);
 }
 
+/* The kernel often keeps the CPU until a page fault is over. Meanwhile, the sampler comes to another CPU: there it sees the page
+ * faults that lack on its own. As many are right. */
+static void pair_faults(struct program *p)
+{
+    struct side *side = &p->sides[FAULT_OTHER_CPU], *same = &p->sides[FAULT_SAME_CPU];
+    if (side->excess <= 0 || same->lack <= 0)
+        return;
+    double per_kernel = side->excess / side->seen.kernel;
+    double calls = side->call_part * per_kernel * (side->seen.kernel - side->faults);
+    double faults = side->fault_part * per_kernel * side->faults;
+    double paired = fmin(fmin(faults, same->lack), side->excess);
+    same->lack -= paired;
+    side->excess -= paired;
+    if (side->excess <= 0)
+        return;
+    per_kernel = side->excess / side->seen.kernel;
+    if (side->seen.kernel > side->faults)
+        side->call_part = calls / (side->seen.kernel - side->faults) / per_kernel;
+    if (side->faults > 0)
+        side->fault_part = (faults - paired) / side->faults / per_kernel;
+}
+
 /* Divides the excess of system calls on other CPUs among their places. */
 static void place_calls(struct program *p)
 {
@@ -276,10 +298,13 @@ static double settle_programs(struct kernel_share *share)
             side->excess = surplus > 0 ? surplus : 0;
             side->lack =
                 surplus < 0 && is_credible(share, p, -surplus / side->seen.all) ? -surplus : 0;
-            fault_places_settle(&p->faults, (enum fault_side)k, side->lack);
-            all += side->excess + side->lack;
         }
         part_kinds(p);
+        pair_faults(p);
+        for (int k = 0; k < FAULT_SIDES; k++) {
+            fault_places_settle(&p->faults, (enum fault_side)k, p->sides[k].lack);
+            all += p->sides[k].excess + p->sides[k].lack;
+        }
         place_calls(p);
     }
     return all;

@@ -10,7 +10,8 @@
  *            from that of the ticks by more than twice the standard error of the difference. Then the excess is
  *            removed, or the lack is taken from user code, where page faults are likely (raw_fault_places.h).
  *            Of an excess on other CPUs, system calls go first, as far as there are fewer of them on the CPU of the sampler;
- *            of these, those of places that call the kernel more seldom there (call_places.h).
+ *            of these, those of places that call the kernel more seldom there (call_places.h). Page faults that are too many
+ *            on other CPUs are those that lack on the CPU of the sampler, as far as there are any: neither move.
  *   window:  the time of a process between two records of its ticks, 0.1 s or more. A part of the excess is removed
  *            from each: what its own ticks suggest, together with FEW ticks of the program's share. Exempt are system calls
  *            whose places have parts of their own.

@@ -908,6 +908,31 @@ class KernelShare(Case):
         pcs = self.pcs(profile)
         self.assertLess(pcs.count(0x1010), 0.04 * n)
 
+    def test_page_faults_that_are_seen_from_other_cpus(self):
+        """Of the CPU time, 10 % are page faults in one function, and the sampler sees them only from another CPU, to which it comes
+        then: both sides together are right, and so is each place."""
+        rng, n = random.Random(11), 8000
+        ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), "page_faults": "100000"}, [Image(1, "/bin/a")],
+                       [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
+        samples, times, ticks = [], [], [0, 0]
+        for i in range(n):
+            fault = rng.random() < 0.1
+            same = not fault and rng.random() < 0.5
+            pc = 0x1010 if rng.random() < 0.2 else 0x2000 + 8 * rng.randrange(9)
+            samples.append(Sample(1, [Thread(1, KERNEL, (i + 1) * MS, RAN | CALLER | FAULT, 0x1010) if fault else
+                                      Thread(1, pc, (i + 1) * MS, RAN | (SAME_CPU if same else 0))]))
+            times.append((i + 1) * MS)
+            if rng.random() < MS / self.TICK:
+                ticks[rng.random() < 0.1] += self.TICK
+            if i % 100 == 99:
+                ext.ticks.append((1, times[-1], *ticks, 0))
+                ticks = [0, 0]
+        profile = self.convert(run_of(samples), times, ext)
+        self.assertAlmostEqual(self.kernel(profile), 0.1, delta=0.03)
+        moved = [(t.pc, pc) for s, t in zip(profile.samples, (s.threads[0] for s in samples))
+                 for pc in (profile.locations[s.entries[0][1]].pc,) if t.pc != pc]
+        self.assertLess(len(moved), 0.02 * n)
+
     def test_places_of_system_calls(self):
         """Phases of 20 ms: code that computes and calls the kernel, code that only calls it, and code that only computes. On other
         CPUs, half of the computing in the first is seen in the call after it. Only these calls are too many."""
