@@ -26,7 +26,7 @@ struct engine_thread {
     uint64_t pc;
     uint64_t caller; /* with RAW_CALLER, else 0 */
     uint64_t cpu;    /* cumulative CPU time of the thread [ns] */
-    uint8_t flags;   /* of the `seen` block: RAW_RAN, RAW_TOTAL, RAW_CALLER */
+    uint8_t flags;   /* of the `seen` block: RAW_RAN, RAW_TOTAL, RAW_CALLER, ... */
 };
 
 /* The threads seen at one moment: by ptrace all threads of all processes, by perf one thread. Threads that have ended

@@ -184,6 +184,18 @@ static size_t find_later(struct seen_conversion *c, const struct raw_samples *s,
     return count;
 }
 
+/* The same for places of SEEN, of thread T, that are farther away. */
+static size_t find_own(struct seen_conversion *c, const struct sighting *seen,
+                       const struct tracked *t, uint32_t *locations)
+{
+    struct own_place own[OWN_PLACES];
+    size_t count = kernel_share_own(c->weights->kernel, seen, own);
+    for (size_t i = 0; i < count; i++)
+        locations[i] = place(c, t->image, own[i].pc,
+                             own[i].time_ns > seen->time_ns ? own[i].time_ns : NOW, PBIN_NO_CALLER);
+    return count;
+}
+
 /* The same; some sightings in the kernel become sightings of user code, and the reverse. */
 static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples *s, size_t at,
                              const struct tracked *t, uint32_t token, uint64_t time_ns)
@@ -202,9 +214,11 @@ static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples
         return location;
     if (seen.faulted)
         return place(c, t->image, seen.pc, NOW, PBIN_NO_CALLER);
-    uint32_t later[SEEN_NEARBY];
-    size_t count = find_later(c, s, at, t, later);
-    uint32_t instead = kernel_share_instead(kernel, &seen, later, count);
+    uint32_t others[SEEN_NEARBY];
+    size_t count = find_later(c, s, at, t, others);
+    if (count == 0)
+        count = find_own(c, &seen, t, others);
+    uint32_t instead = kernel_share_instead(kernel, &seen, others, count);
     return instead != UINT32_MAX ? instead : place(c, t->image, seen.pc, NOW, PBIN_NO_CALLER);
 }
 

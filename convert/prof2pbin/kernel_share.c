@@ -196,20 +196,25 @@ bool kernel_share_sighting(struct sighting *seen, const struct tracked *tracked,
 {
     uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
     bool called = s->callers != NULL && (flags & RAW_CALLER) != 0;
-    *seen = (struct sighting){.owner = {tracked->thread, tracked->image, tracked->task},
-                              .pid = tracked->pid,
-                              .ran = (flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN,
-                              .time_ns = time_ns,
-                              .called = called,
-                              .faulted = called && (flags & RAW_FAULT) != 0,
-                              .side = flags & RAW_SAME_CPU ? FAULT_SAME_CPU : FAULT_OTHER_CPU,
-                              .pc = called ? s->callers[at] : s->thread_samples[at].pc};
+    *seen = (struct sighting){
+        .owner = {tracked->thread, tracked->image, tracked->task},
+        .pid = tracked->pid,
+        .time_ns = time_ns,
+        .preempted = (flags & (RAW_RAN | RAW_TOTAL | RAW_CALLER | RAW_PREEMPTED)) == RAW_PREEMPTED,
+        .ran = (flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN,
+        .called = called,
+        .faulted = called && (flags & RAW_FAULT) != 0,
+        .side = flags & RAW_SAME_CPU ? FAULT_SAME_CPU : FAULT_OTHER_CPU,
+        .pc = called ? s->callers[at] : s->thread_samples[at].pc};
     return seen->ran;
 }
 
 void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
 {
     user_places_count(&share->places, &seen->owner, seen->ran);
+    if (seen->preempted || (seen->ran && !seen->called))
+        user_places_note(&share->places, &seen->owner, seen->ran ? OWN_RAN : OWN_PREEMPTED,
+                         seen->pc, seen->time_ns);
     if (!seen->ran)
         return;
     struct window *window = window_at(share, seen->pid, seen->time_ns);
@@ -401,6 +406,12 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
 void kernel_share_seen(struct kernel_share *share, const struct sighting *seen, uint32_t location)
 {
     user_places_put(&share->places, &seen->owner, location);
+}
+
+size_t kernel_share_own(struct kernel_share *share, const struct sighting *seen,
+                        struct own_place *own)
+{
+    return user_places_own(&share->places, &seen->owner, seen->time_ns, own);
 }
 
 uint32_t kernel_share_instead(struct kernel_share *share, const struct sighting *seen,

@@ -37,8 +37,9 @@ void kernel_share_delete(struct kernel_share *share);
 struct sighting {
     struct place_owner owner;
     uint32_t pid;
-    bool ran;         /* it was seen running: the following */
     uint64_t time_ns; /* ascends */
+    bool preempted;   /* it was seen in user code at PC, where it waited for a CPU */
+    bool ran;         /* it was seen running: the following */
     bool
         called; /* it was in the kernel, called by the user code at PC or in a page fault there; else at PC */
     bool faulted; /* it was in a page fault */
@@ -59,6 +60,9 @@ uint64_t kernel_share_settle(struct kernel_share *share);
 bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen);
 /* SEEN is user code at LOCATION. */
 void kernel_share_seen(struct kernel_share *share, const struct sighting *seen, uint32_t location);
+/* Other places in user code for SEEN, if its thread was not seen there just before and after: see user_places_own. */
+size_t kernel_share_own(struct kernel_share *share, const struct sighting *seen,
+                        struct own_place *own);
 /* A location in user code in place of the kernel, where SEEN was; LATER are the COUNT where its thread will be seen next, in
  * order of time. UINT32_MAX: there is none. */
 uint32_t kernel_share_instead(struct kernel_share *share, const struct sighting *seen,

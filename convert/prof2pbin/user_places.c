@@ -132,6 +132,28 @@ void user_places_put(struct user_places *places, const struct place_owner *owner
         put(nearby_of(places, t, scope), location);
 }
 
+void user_places_note(struct user_places *places, const struct place_owner *owner,
+                      enum own_kind kind, uint64_t pc, uint64_t time_ns)
+{
+    own_places_add(&places->own, owner->thread, owner->image, kind, pc, time_ns);
+}
+
+size_t user_places_own(struct user_places *places, const struct place_owner *owner,
+                       uint64_t time_ns, struct own_place *own)
+{
+    bool is_new;
+    struct thread_places *t = thread_of(places, owner, &is_new);
+    if (own_places(t)->count > 0 || manner_of(t) == OFTEN)
+        return 0;
+    size_t all = own_places_get(&places->own, owner->thread, owner->image, OWN_RAN, own), count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (own[i].time_ns > time_ns)
+            own[count++] = own[i];
+    return count > 0
+               ? count
+               : own_places_get(&places->own, owner->thread, owner->image, OWN_PREEMPTED, own);
+}
+
 uint32_t user_places_get(struct user_places *places, const struct place_owner *owner,
                          const uint32_t *later, size_t count)
 {
@@ -151,6 +173,7 @@ uint32_t user_places_get(struct user_places *places, const struct place_owner *o
 
 void user_places_free(struct user_places *places)
 {
+    own_places_free(&places->own);
     free(places->threads);
     numbers_free(&places->texts);
     numbers_free(&places->names);

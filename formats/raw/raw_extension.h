@@ -109,7 +109,9 @@ enum {
     RAW_STACK = 8,  /* reserved */
     RAW_SAME_CPU = 16, /* the sampler ran on its CPU: a page fault was seen as user code */
     RAW_FAULT = 32,    /* with RAW_CALLER: a page fault, not a system call */
-    RAW_ASSUMED = 128  /* not in files: the flags are lost, and it counts as running */
+    RAW_PREEMPTED =
+        64, /* without RAW_RAN: it had used a CPU, in user code at its PC, and waited for another one */
+    RAW_ASSUMED = 128 /* not in files: the flags are lost, and it counts as running */
 };
 
 /* A source of power readings. */

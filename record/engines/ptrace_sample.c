@@ -52,8 +52,9 @@ static void add_sighting(struct engine_run *run, struct tracee *tracee)
         renew_cpu(tracee);
     bool ran = tracee->ran, in_kernel = ran && tracee->in_kernel;
     bool faulted = in_kernel && tracee->faulted;
-    tracee->ran = tracee->late = false; /* a sighting counts once */
-    if (tracee->pc == 0)                /* has not stopped yet: its next row includes the time */
+    bool preempted = tracee->preempted;
+    tracee->ran = tracee->late = tracee->preempted = false; /* a sighting counts once */
+    if (tracee->pc == 0) /* has not stopped yet: its next row includes the time */
         return;
     ptrace_add_row(
         run,
@@ -64,7 +65,8 @@ static void add_sighting(struct engine_run *run, struct tracee *tracee)
             .caller = in_kernel ? tracee->pc : 0,
             .cpu = tracee_cpu(tracee),
             .flags = (uint8_t)((ran ? RAW_RAN : 0) | (ran && tracee->same_cpu ? RAW_SAME_CPU : 0) |
-                               (in_kernel ? RAW_CALLER : 0) | (faulted ? RAW_FAULT : 0))});
+                               (in_kernel ? RAW_CALLER : 0) | (faulted ? RAW_FAULT : 0) |
+                               (preempted ? RAW_PREEMPTED : 0))});
 }
 
 static void add_sightings(struct engine_run *run)
@@ -216,6 +218,8 @@ void ptrace_see(struct engine_run *run, struct tracee *tracee)
     tracee->ran = was_on_cpu(run, tracee, &now);
     tracee->faulted = !tracee->in_kernel && has_faulted(tracee);
     tracee->in_kernel |= tracee->faulted;
+    /* a thread that has just been woken, or created, is still in a system call */
+    tracee->preempted = !tracee->ran && !tracee->in_kernel;
     tracee->steady = tracee->ran && !tracee->late ? tracee->steady + 1 : 0;
     tracee->process->seen |= tracee->ran;
     tracee->process->active |= tracee->ran;

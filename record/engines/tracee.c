@@ -207,6 +207,7 @@ bool tracee_read_pc(struct tracee *tracee)
     if (!read_registers(tracee->tid, &registers))
         return false;
     tracee->pc = registers.pc;
+    tracee->preempted = false;
     tracee->in_kernel = registers.call != -1;
     tracee->completed = tracee->in_kernel && !is_cut_short(registers.result);
     tracee->cut = tracee->in_kernel && registers.result == -EINTR;
@@ -239,8 +240,11 @@ bool tracee_waits(struct tracee *tracee)
         (pc = strrchr(text, ' ')) == NULL)
         return false;
     uint64_t value = strtoull(pc, NULL, 16);
-    tracee->pc = value != 0 ? value : tracee->pc;
-    return value != 0;
+    if (value == 0)
+        return false;
+    tracee->pc = value;
+    tracee->preempted = false;
+    return true;
 }
 
 bool tracee_read_time(struct tracee *tracee, struct run_time *time)

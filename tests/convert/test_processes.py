@@ -19,7 +19,7 @@ import pbin  # noqa: E402
 import program  # noqa: E402
 import rawprofile as raw  # noqa: E402
 import tool  # noqa: E402
-from rawprofile import CALLER, FAULT, RAN, SAME_CPU, TOTAL, Extended, Image, Mapping, Sample, Task, Thread  # noqa: E402
+from rawprofile import CALLER, FAULT, PREEMPTED, RAN, SAME_CPU, TOTAL, Extended, Image, Mapping, Sample, Task, Thread  # noqa: E402
 
 MS = 1_000_000
 KERNEL = 0xffffffff81000000
@@ -1027,6 +1027,37 @@ class KernelShare(Case):
             pcs = self.stand_ins(lambda i, name=name: name, calls=1, often=often)
             self.assertEqual(set(pcs), {KERNEL, 0x8ff0}, (often, name))
             self.assertGreater(pcs[0x8ff0], 0.8 * 2000)
+
+    def test_threads_stand_for_themselves(self):
+        """Many threads of a name share a CPU, and each is seen running in a few samples: half of these first in a call, and only at
+        the end in its own user code; the others only in calls, but preempted in their own code. A hundredth is in the kernel."""
+        n, threads = 1500, 100
+        ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)}, [Image(1, "/bin/a")], [Mapping(0, 0x1000, 0x8000, "/bin/a")],
+                       [Task(1 + k, 1, 0, "worker") for k in range(threads)])
+        samples, times, used = [], [], [0] * threads
+        for i in range(n):
+            here = []
+            for k in range(threads):
+                own, runs = 0x2000 + 0x10 * k, k == i % threads
+                used[k] += MS * runs
+                if runs:  # the thread with an odd number is preempted in the next sample
+                    end = k % 2 == 0 and i >= 0.9 * n
+                    here.append(Thread(1 + k, own, used[k], RAN) if end else Thread(1 + k, KERNEL, used[k], RAN | CALLER, 0x8ff0))
+                elif k % 2 and k == (i - 1) % threads:
+                    here.append(Thread(1 + k, own + 4, used[k], PREEMPTED))
+                else:  # it sleeps
+                    here.append(Thread(1 + k, 0x1000, used[k], 0))
+            samples.append(Sample(1, here))
+            times.append((i + 1) * MS)
+            if i % 100 == 99:
+                ext.ticks.append((1, times[-1], 99 * MS, MS, 0))
+        profile = self.convert(run_of(samples), times, ext)
+        places = collections.Counter()
+        for tid, pc in ((profile.threads[e[0]].tid, profile.locations[e[1]].pc) for s in profile.samples for e in s.entries if e[2]):
+            own = 0x2000 + 0x10 * (tid - 1)
+            self.assertIn(pc, (KERNEL, own + 4 * ((tid - 1) % 2)), tid)
+            places[pc == KERNEL] += 1
+        self.assertLess(places[True], 0.05 * n)
 
     def test_absurd_ticks(self):
         run, times = run_of([Sample(1, [Thread(1, KERNEL, i + 1, RAN | CALLER, 0x1000)]) for i in range(50)]), range(50)

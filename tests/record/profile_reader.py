@@ -5,7 +5,7 @@ import collections
 import ctypes
 import struct
 
-RAN, TOTAL, CALLER = 1, 2, 4
+RAN, TOTAL, CALLER, PREEMPTED = 1, 2, 4, 64
 NONE = 2**32 - 1
 Image = collections.namedtuple("Image", "pid ppid start parent how path comm")
 Map = collections.namedtuple("Map", "image start address size offset inode kind build_id path")

@@ -1,6 +1,7 @@
 """Tests of sampler against programs whose behaviour is known. Environment: BUILD, the build folder.
 
 SPDX-License-Identifier: MIT"""
+import collections
 import json
 import os
 import pty
@@ -17,7 +18,7 @@ import unittest
 import tool
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from profile_reader import CALLER, RAN, TOTAL, Profile, Spool  # noqa: E402
+from profile_reader import CALLER, PREEMPTED, RAN, TOTAL, Profile, Spool  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 SAMPLER = os.path.join(BUILD, "sampler")
@@ -659,6 +660,11 @@ class PtraceTruth(Truth, Case):
         self.assertEqual({len(threads) for _, threads in middle}, {2})
         share, p = table["opening"] / (table["opening"] + table["closing"]), first / (first + second)
         self.assertAlmostEqual(share, p, delta=4 * (p * (1 - p) / seen) ** 0.5 + 0.02)
+        waits = [(pc, flags) for _, _, pc, _, flags, _ in profile.sightings() if not flags & (RAN | TOTAL)]
+        asleep = collections.Counter(pc for pc, _ in waits).most_common(1)[0][0]
+        preempted = [pc for pc, flags in waits if flags & PREEMPTED]
+        self.assertGreater(len(preempted), 20)
+        self.assertNotIn(asleep, preempted, "woken, but not on a CPU yet: it was not preempted there")
 
     @unittest.skipUnless(os.uname().machine == "x86_64", "the first argument of a call is lost elsewhere")
     def test_waits_do_not_end_early(self):
