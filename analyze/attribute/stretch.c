@@ -842,28 +842,49 @@ static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, 
     return place_odd(s, n, cpu_ns, limit, of) || over;
 }
 
+/* Samples with N threads each, at the prices of their intervals, which belong to them as a whole. Four at a time, because
+ * compilers would sort the threads first. Returns whether the power of any is above LIMIT. */
+static inline __attribute__((always_inline)) bool place_whole(size_t count, size_t n,
+                                                              const double *restrict price,
+                                                              const double *restrict cpu_ns,
+                                                              double limit, double *restrict of)
+{
+    lane_bits over = {0};
+    bool any = false;
+    size_t k = 0;
+    for (; n <= 2 && k + HALF <= n * count; k += HALF) {
+        lanes cpu = LOAD(cpu_ns + k), half = LOAD(price + k) / 2;
+        if (n == 2)
+            half = HALVES(price + k / 2);
+        lanes joule = half * cpu + half * cpu;
+        over |= BITS(joule > limit * cpu);
+        memcpy(of + k, &joule, sizeof joule);
+    }
+    for (size_t i = k / n; i < count; i++)
+        for (size_t end = n * (i + 1); k < end; k++) {
+            of[k] = price[i] / 2 * cpu_ns[k] + price[i] / 2 * cpu_ns[k];
+            any |= of[k] > limit * cpu_ns[k];
+        }
+    return any || (over[0] | over[1] | over[2] | over[3]) != 0;
+}
+
 /* The same if the whole interval belongs to its sample. */
 VECTORS
 static bool place_own(const struct stretch *s, size_t n, const double *restrict cpu_ns,
                       double limit, double *restrict of)
 {
-    int64_t over = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        double half = s->each[i] / 2;
-        for (size_t k = n * i; k < n * (i + 1); k++) {
-            of[k] = half * cpu_ns[k] + half * cpu_ns[k];
-            over |= of[k] > limit * cpu_ns[k] ? -1 : 0;
-        }
-    }
+    bool over = n == 1   ? place_whole(s->count, 1, s->each, cpu_ns, limit, of)
+                : n == 2 ? place_whole(s->count, 2, s->each, cpu_ns, limit, of)
+                         : place_whole(s->count, n, s->each, cpu_ns, limit, of);
     for (size_t o = 0; o < s->odds; o++) {
         size_t i = s->odd[o];
         struct halves own = halves_of(s, i);
         for (size_t k = n * i; k < n * (i + 1); k++) {
             of[k] = own.second / 2 * cpu_ns[k] + own.first / 2 * cpu_ns[k];
-            over |= of[k] > limit * cpu_ns[k] ? -1 : 0;
+            over |= of[k] > limit * cpu_ns[k];
         }
     }
-    return over != 0;
+    return over;
 }
 
 /* Sums up to each interval: of times, and of prices multiplied by times. */
