@@ -545,9 +545,11 @@ static bool is_divided(const struct fit_view *v)
 {
     size_t waiting = 0, first = 0;
     size_t alike[2] = {0, 0}, others[2] = {0, 0}; /* [1]: with a sample without threads between */
+    if (v->uses == NULL)                          /* the usual case: all samples have threads */
+        return false;
     while (first < v->stretch->count && v->threads[first] > 0)
         first++;
-    if (v->uses == NULL || first == v->stretch->count) /* the usual case */
+    if (first == v->stretch->count)
         return false;
     for (size_t i = 0, k = 0, since = 0; i < v->stretch->count; i++) {
         since = v->threads[i] == 0 ? k : since;
