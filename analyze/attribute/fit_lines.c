@@ -113,28 +113,13 @@ static void draw_lines(const struct fit_windows *w, size_t i, const struct link 
         lines[late] = (struct line){a, of[own->after], 0, s->ns[i] / (s->ns[i] + s->ns[i + 1])};
 }
 
-static void put_switch(struct fit *fit, uint16_t a, uint16_t b, double square)
+void fit_put_switch(struct fit *fit, uint16_t a, uint16_t b, double square)
 {
     square = rint(square);
     if (!exact_fits(square, 0, 32))
         return;
     fit_put(fit, &fit->switched[a], exact_of_double(square, 0));
     fit_put(fit, &fit->switched[b], exact_of_double(square, 0));
-}
-
-static inline void count_switch(struct fit *fit, uint16_t a, uint16_t b, double cpu_ns)
-{
-    const double large = 0x1.8p52, small = 0x1p42; /* 2^20 thread samples of them fit */
-    double square = cpu_ns * cpu_ns;
-    if (a == b || ((a == FIT_WAITS || b == FIT_WAITS) && !fit->waits_unknown))
-        return;
-    if (!(square < small)) {
-        put_switch(fit, a, b, square);
-        return;
-    }
-    uint64_t rounded = bits_of_double(square + large) - bits_of_double(large);
-    fit->squares[a] += rounded;
-    fit->squares[b] += rounded;
 }
 
 /* CPU time that was used in several intervals: spread over them, half to each row. */
@@ -184,7 +169,7 @@ void fit_pair(struct fit *fit, size_t window, const struct fit_half *odd,
     fit_entry_of(fit, window, even->column)[1] -= second;
     fit_entry_of(fit, window, even->column)[2] += first;
     fit_entry_of(fit, window, odd->column)[2] -= first;
-    count_switch(fit, odd->column, even->column, sqrt(8 * first * second));
+    fit_count_switch(fit, odd->column, even->column, sqrt(8 * first * second));
 }
 
 /* A thread sample that does not directly follow another has its CPU time to itself, which is more subject to chance. Of
@@ -252,7 +237,7 @@ static void add_between(struct fit_windows *w, size_t i, const struct link *own,
     add_lines(fit, first, lines, cpu_ns, 0, cut);
     if (first != second)
         add_lines(fit, second, lines, cpu_ns, cut, 1);
-    count_switch(fit, a, b, cpu_ns);
+    fit_count_switch(fit, a, b, cpu_ns);
 }
 
 static void add_thread_sample(struct fit_windows *w, size_t i, size_t k)
@@ -415,7 +400,7 @@ INLINE void add_interval(struct walk *walk, const struct fit_windows *w, const d
         change_window(walk, w->fit, i, second);
         add_part(walk, slope, i, cpu_ns, cut, 1);
     }
-    count_switch(w->fit, before[n], *of, cpu_ns);
+    fit_count_switch(w->fit, before[n], *of, cpu_ns);
 }
 
 /* Thread number J of N in every sample. */
@@ -548,14 +533,14 @@ void fit_add_lines(struct fit_windows *w)
     if (w->seen)
         fit_excess_add(&w->fit->excess, w->view->stretch->ns, w->fit->of, w->view->threads[0],
                        w->view->stretch->count);
-    if (w->own && w->view->uses == NULL) {
+    bool regular = !w->seen && fit_is_regular(w);
+    if (!regular && w->own && w->view->uses == NULL)
         fit_own_add_threads(w);
-        return;
-    }
-    if (w->seen || !fit_is_regular(w)) {
+    else if (!regular)
         add_samples(w);
+    if (!regular)
         return;
-    }
-    add_ends(w);
+    if (!w->own)
+        add_ends(w);
     fit_add_regular(w);
 }

@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_regular.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ struct regular {
     struct fit_regular *to;
     size_t n;                  /* threads */
     size_t count;              /* samples */
+    size_t end;                /* of the intervals that are added */
     bool ready;                /* the arrays have been computed */
     bool even;                 /* all intervals are equal: all of SLOPE would be 0.5 */
     double slope[STRETCH + 1]; /* see find_slopes */
@@ -68,9 +70,8 @@ struct regular {
 /* ---- segments ---- */
 
 /* The segment that begins with S, whose FIRST is set. Returns whether there is one. */
-static bool find_segment(const struct fit_windows *w, struct segment *s)
+static bool find_segment(const struct fit_windows *w, size_t end, struct segment *s)
 {
-    size_t end = w->view->stretch->count - FIT_REGULAR_END;
     if (s->first >= end)
         return false;
     s->window = fit_window_of(w, s->begins_cut ? 1 : 0, s->first);
@@ -409,19 +410,15 @@ INLINE void walk_thread(struct regular *r, const struct segment *s, size_t n, si
         end_segment(r, s, n, j, first, end);
 }
 
-/* The same if all samples around the segment are in one column: each line gives it all CPU time, whatever it gives a sample.
- * Returns false if they are not. */
-INLINE bool add_steady(struct regular *r, const struct segment *s, size_t n, size_t j)
+/* The CPU time of a thread in a segment, whose columns must be OWN up to the last but one; else negative. */
+INLINE double steady_sum(const struct regular *r, const struct segment *s, size_t n, size_t j,
+                         uint16_t own)
 {
     const uint16_t *of = r->w->fit->of + j;
     const double *cpu_ns = r->w->view->cpu_ns + j;
     size_t i = s->first, end = s->end - s->ends_cut;
-    uint16_t own = of[n * i];
-    unsigned other = (unsigned)(of[n * (i - 2)] ^ own) | (unsigned)(of[n * (i - 1)] ^ own) |
-                     (unsigned)(of[n * (s->end - 1)] ^ own) | (unsigned)(of[n * s->end] ^ own);
+    unsigned other = 0;
     double sum = 0;
-    if (other != 0)
-        return false;
     if (s->begins_cut) {
         sum = fit_to_tick(cpu_ns[n * i] * (1 - fit_cut_of(r->w, i)));
         i++;
@@ -430,10 +427,25 @@ INLINE bool add_steady(struct regular *r, const struct segment *s, size_t n, siz
         other |= (unsigned)(of[n * i] ^ own);
         sum += fit_to_tick(cpu_ns[n * i]);
     }
-    if (other != 0)
-        return false;
     if (s->ends_cut)
         sum += fit_to_tick(cpu_ns[n * i] * fit_cut_of(r->w, i));
+    return other == 0 ? sum : -1;
+}
+
+/* The same if all samples of the segment are in one column, as well as, with AROUND, the two before and the one after it:
+ * each estimate gives it all CPU time. Returns false if they are not. */
+INLINE bool add_steady(struct regular *r, const struct segment *s, size_t n, size_t j, bool around)
+{
+    const uint16_t *of = r->w->fit->of + j;
+    size_t i = s->first;
+    uint16_t own = of[n * i];
+    unsigned other = (unsigned)(of[n * (s->end - 1)] ^ own);
+    if (around)
+        other |= (unsigned)(of[n * (i - 2)] ^ own) | (unsigned)(of[n * (i - 1)] ^ own) |
+                 (unsigned)(of[n * s->end] ^ own);
+    double sum = other == 0 ? steady_sum(r, s, n, j, own) : -1;
+    if (sum < 0)
+        return false;
     put(r, own, 0, &(lanes){sum, sum});
     put(r, own, 1, &(lanes){0, sum});
     return true;
@@ -443,12 +455,102 @@ INLINE void add_threads(struct regular *r, const struct segment *s, size_t n)
 {
     see(r, n * (s->first - 2), n * (s->end + 1));
     for (size_t j = 0; j < n; j++) {
-        if (add_steady(r, s, n, j))
+        if (add_steady(r, s, n, j, true))
             continue;
         if (!r->ready)
             prepare(r);
         walk_thread(r, s, n, j);
     }
+}
+
+/* ---- intervals of their own ---- */
+
+/* CPU time in one column by all estimates. */
+INLINE void put_same(const struct regular *r, uint16_t column, double cpu_ns)
+{
+    put(r, column, 0, &(lanes){cpu_ns, cpu_ns});
+    put(r, column, 1, &(lanes){0, cpu_ns});
+}
+
+/* Two samples that are taken for both of them, see fit_pair. */
+INLINE void put_pair(const struct regular *r, const struct fit_half *odd,
+                     const struct fit_half *even)
+{
+    double first = fit_to_tick(odd->cpu_ns), second = fit_to_tick(even->cpu_ns);
+    put(r, odd->column, 0, &(lanes){first, first + second});
+    put(r, even->column, 1, &(lanes){second, first + second});
+    if (odd->column != even->column)
+        fit_count_switch(r->w->fit, odd->column, even->column, sqrt(8 * first * second));
+}
+
+/* Thread number J of N in a segment. */
+INLINE void walk_own(struct regular *r, const struct segment *s, size_t n, size_t j)
+{
+    const uint16_t *of = r->w->fit->of + j;
+    const double *cpu_ns = r->w->view->cpu_ns + j;
+    size_t i = s->first, end = s->end - s->ends_cut;
+    if (s->begins_cut) {
+        put_same(r, of[n * i], fit_to_tick(cpu_ns[n * i] * (1 - fit_cut_of(r->w, i))));
+        i++;
+    }
+    for (; i + 1 < end; i += 2)
+        put_pair(r, &(struct fit_half){of[n * i], cpu_ns[n * i]},
+                 &(struct fit_half){of[n * (i + 1)], cpu_ns[n * (i + 1)]});
+    if (i < end)
+        put_same(r, of[n * i], fit_to_tick(cpu_ns[n * i]));
+    if (s->ends_cut)
+        put_same(r, of[n * end], fit_to_tick(cpu_ns[n * end] * fit_cut_of(r->w, end)));
+}
+
+INLINE void add_own_threads(struct regular *r, const struct segment *s, size_t n)
+{
+    size_t first = s->first + s->begins_cut, end = s->end - s->ends_cut;
+    r->w->fit->own.paired += n * ((end - first) / 2 - (first == 0 && end > 1)); /* see look_back */
+    see(r, n * s->first, n * s->end);
+    for (size_t j = 0; j < n; j++)
+        if (!add_steady(r, s, n, j, false))
+            walk_own(r, s, n, j);
+}
+
+/* Adds to OWN what add_own_threads does not know: thread samples of N threads that follow two others, their CPU times and
+ * products. */
+VECTORS
+static void add_products(const double *restrict cpu_ns, const uint16_t *restrict of, size_t n,
+                         size_t count, struct fit_own *own)
+{
+    const double large = 0x1.8p52;
+    uint64_t ns = 0, changes = 0, changes_of_two = 0;
+    for (size_t k = 2 * n; k < count; k++) {
+        double product = cpu_ns[k] * cpu_ns[k - n], near = product + large - large;
+        double whole = cpu_ns[k] + large - large;
+        uint64_t rounded = bits_of_double(near - (near > product) + large) - bits_of_double(large);
+        ns += bits_of_double(whole - (whole > cpu_ns[k]) + large) - bits_of_double(large);
+        changes += of[k] != of[k - n] ? rounded : 0;
+        changes_of_two += of[k] != of[k - 2 * n] ? rounded : 0;
+    }
+    own->count += count - 2 * n;
+    own->ns += ns;
+    own->changes += changes;
+    own->changes_of_two += changes_of_two;
+}
+
+/* And how many are in one window with the one before. */
+VECTORS
+static size_t count_inside(const uint16_t *restrict first, const uint16_t *restrict second,
+                           size_t count)
+{
+    size_t inside = 0;
+    for (size_t i = 2; i < count; i++)
+        inside += first[i] == second[i - 1];
+    return inside;
+}
+
+static void look_back(const struct regular *r)
+{
+    const struct fit_windows *w = r->w;
+    struct fit_own *own = &w->fit->own;
+    add_products(w->view->cpu_ns, w->fit->of, r->n, w->view->thread_samples, own);
+    own->inside += r->n * count_inside(w->in[0], w->in[1], r->count);
 }
 
 /* ---- complete windows ---- */
@@ -550,6 +652,18 @@ static void add_window(struct regular *r, const struct segment *s)
     end_window(r, s->window);
 }
 
+VECTORS
+static void add_own_window(struct regular *r, const struct segment *s)
+{
+    if (r->n == 1)
+        add_own_threads(r, s, 1);
+    else if (r->n == 2)
+        add_own_threads(r, s, 2);
+    else
+        add_own_threads(r, s, r->n);
+    end_window(r, s->window);
+}
+
 /* ---- stretches ---- */
 
 void fit_add_regular(struct fit_windows *w)
@@ -557,18 +671,23 @@ void fit_add_regular(struct fit_windows *w)
     const struct fit_view *v = w->view;
     size_t n = v->threads[0], count = v->stretch->count;
     struct regular r;
-    struct segment s = {.first = FIT_REGULAR_FROM};
+    struct segment s = {.first = w->own ? 0 : FIT_REGULAR_FROM};
     r.w = w;
     r.n = n;
     r.count = count;
+    r.end = w->own ? count : count - FIT_REGULAR_END;
     r.few = w->fit->columns <= FIT_WORD;
     r.ready = false;
     r.to = reserve(w->fit, n * (count + 1));
     memset(r.seen, 0, sizeof r.seen);
     w->taken_from = fit_window_of(w, 0, s.first);
-    while (find_segment(w, &s)) {
-        add_window(&r, &s);
+    for (; find_segment(w, r.end, &s); s = next_segment(&s)) {
+        if (w->own)
+            add_own_window(&r, &s);
+        else
+            add_window(&r, &s);
         w->taken_end = s.window + 1;
-        s = next_segment(&s);
     }
+    if (w->own)
+        look_back(&r);
 }
