@@ -574,10 +574,14 @@ INLINE void take_tallies_of(struct regular *r, uint64_t bits, size_t first, stru
     const lane_bits no_sign = INT64_MAX - (lane_bits){0};
     lane_bits varies = {0};
     lanes most = {inner->most}, most_of_each = {inner->most_of_each};
+    struct fit_tally *tally = r->to->tally + first;
+    double *restrict total = r->w->total + first;
+    uint16_t *restrict column = inner->column;
+    double *restrict x = inner->cpu[0], *restrict y = inner->cpu[1], *restrict z = inner->cpu[2];
     size_t i = inner->count;
     for (; bits != 0; bits &= bits - 1, i++) {
-        size_t column = first + (size_t)__builtin_ctzll(bits);
-        struct fit_tally *t = &r->to->tally[column];
+        size_t c = (size_t)__builtin_ctzll(bits);
+        struct fit_tally *t = &tally[c];
         const lanes sum = t->sum[0] + t->sum[1],
                     all = __builtin_shufflevector(sum, sum, WHOLE, WHOLE),
                     each = __builtin_shufflevector(t->sum[0], t->sum[1], HALF, LANES + HALF),
@@ -586,11 +590,11 @@ INLINE void take_tallies_of(struct regular *r, uint64_t bits, size_t first, stru
         varies |= (lane_bits)all ^ (lane_bits)each;
         most = EITHER(all > most, all, most);
         most_of_each = EITHER(positive > most_of_each, positive, most_of_each);
-        inner->column[i] = (uint16_t)column;
-        inner->cpu[0][i] = all[0];
-        inner->cpu[1][i] = each[0];
-        inner->cpu[2][i] = each[1];
-        r->w->total[column] += all[0];
+        column[i] = (uint16_t)(first + c);
+        x[i] = all[0];
+        y[i] = each[0];
+        z[i] = each[1];
+        total[c] += all[0];
     }
     inner->count = i;
     inner->varies |= (varies[0] | varies[1]) != 0;

@@ -154,63 +154,91 @@ typedef int64_t loose_words __attribute__((vector_size(LANES * 8), aligned(8), m
 
 /* As to_word of a time. */
 #define TO_WORDS(value, round) ((lane_words)((value) + (round)) - (lane_words)(round))
-#define ROUND_TIME             (1.5 * (double)(INT64_C(1) << (52 - WORD_TIME)) - (lanes){0})
+#define ROUND(shift)           (1.5 * (double)(INT64_C(1) << (52 - (shift))) - (lanes){0})
 
-/* The products of column number I with those up to it. */
-INLINE void multiply(const struct terms *t, size_t i, double per_ns, words *to)
+/* Adds the products of column number I with COUNT of four columns, from number J, to its row of words. COUNT is a constant, so
+ * that nothing is written twice. If estimates do not differ, there is nothing to correct. */
+INLINE void add_four(const struct terms *t, size_t i, size_t j, size_t count, double per_ns,
+                     words *restrict row)
 {
-    const lanes round = ROUND_TIME;
-    for (size_t j = 0; j <= i; j += LANES) {
-        const lanes all = t->x[i] * LOAD(t->x + j) * per_ns,
-                    half = (t->y[i] * LOAD(t->y + j) + t->z[i] * LOAD(t->z + j)) * (per_ns / 2);
-        const lane_words corrected = TO_WORDS(2 * all - half, round),
-                         taken = TO_WORDS(half - all, round);
-        loose_words *both = (loose_words *)(to + j);
-        both[0] = __builtin_shufflevector(corrected, taken, 0, 4, 1, 5);
-        both[1] = __builtin_shufflevector(corrected, taken, 2, 6, 3, 7);
+    const uint16_t *column = t->column + j;
+    const lanes all = t->x[i] * LOAD(t->x + j) * per_ns;
+    if (!t->varies) {
+        const lane_words product = TO_WORDS(all, ROUND(WORD_TIME));
+        for (size_t l = 0; l < count; l++)
+            row[column[l]][CORRECTED] += product[l];
+        return;
     }
+    const lanes half = (t->y[i] * LOAD(t->y + j) + t->z[i] * LOAD(t->z + j)) * (per_ns / 2);
+    const lane_words corrected = TO_WORDS(2 * all - half, ROUND(WORD_TIME)),
+                     taken = TO_WORDS(half - all, ROUND(WORD_TIME)),
+                     even = __builtin_shufflevector(corrected, taken, 0, 4, 2, 6),
+                     odd = __builtin_shufflevector(corrected, taken, 1, 5, 3, 7);
+    row[column[0]] += __builtin_shufflevector(even, even, 0, 1);
+    if (count > 1)
+        row[column[1]] += __builtin_shufflevector(odd, odd, 0, 1);
+    if (count > 2)
+        row[column[2]] += __builtin_shufflevector(even, even, 2, 3);
+    if (count > 3)
+        row[column[3]] += __builtin_shufflevector(odd, odd, 2, 3);
 }
 
-/* The same if estimates do not differ: there is nothing to correct. */
-INLINE void multiply_same(const struct terms *t, size_t i, double per_ns, int64_t *to)
+/* The products of COUNT columns, from number I, with time and energy, whose words begin their rows. */
+INLINE void add_heading(const struct terms *t, size_t i, size_t count, double rate,
+                        words *const *row)
 {
-    const lanes round = ROUND_TIME;
-    for (size_t j = 0; j <= i; j += LANES)
-        *(loose_words *)(to + j) = TO_WORDS(t->x[i] * LOAD(t->x + j) * per_ns, round);
+    _Static_assert(FIT_TIME == 0 && FIT_ENERGY == 1, "they are side by side");
+    const lanes all = LOAD(t->x + i);
+    lanes half = all;
+    if (t->varies)
+        half = (LOAD(t->y + i) + LOAD(t->z + i)) / 2;
+    const lanes corrected = 2 * all - half, taken = half - all;
+    const lane_words ns = TO_WORDS(corrected, ROUND(WORD_TIME)),
+                     ns_taken = TO_WORDS(taken, ROUND(WORD_TIME)),
+                     joule = TO_WORDS(corrected * rate, ROUND(WORD_ENERGY)),
+                     joule_taken = TO_WORDS(taken * rate, ROUND(WORD_ENERGY)),
+                     even_ns = __builtin_shufflevector(ns, ns_taken, 0, 4, 2, 6),
+                     odd_ns = __builtin_shufflevector(ns, ns_taken, 1, 5, 3, 7),
+                     even_joule = __builtin_shufflevector(joule, joule_taken, 0, 4, 2, 6),
+                     odd_joule = __builtin_shufflevector(joule, joule_taken, 1, 5, 3, 7);
+    *(loose_words *)row[0] += __builtin_shufflevector(even_ns, even_joule, 0, 1, 4, 5);
+    if (count > 1)
+        *(loose_words *)row[1] += __builtin_shufflevector(odd_ns, odd_joule, 0, 1, 4, 5);
+    if (count > 2)
+        *(loose_words *)row[2] += __builtin_shufflevector(even_ns, even_joule, 2, 3, 6, 7);
+    if (count > 3)
+        *(loose_words *)row[3] += __builtin_shufflevector(odd_ns, odd_joule, 2, 3, 6, 7);
 }
 
-INLINE void add_same(const struct terms *w, words *restrict sums)
+/* The products of COUNT columns, from number I, with those up to them; COUNT is a constant, and I a multiple of LANES. Steps of
+ * constant length, because columns vary in number, which branches would not predict. */
+INLINE void add_rows(const struct terms *t, size_t i, size_t count, words *restrict sums)
 {
-    double per_ns = 1 / w->ns, rate = w->energy / w->ns;
-    int64_t products[FIT_COLUMNS];
-    for (size_t i = 0; i < w->count; i++) {
-        words *row = sums + fit_pairs(w->column[i]);
-        multiply_same(w, i, per_ns, products);
-        for (size_t j = 0; j <= i; j++)
-            row[w->column[j]][CORRECTED] += products[j];
-        row[FIT_TIME][CORRECTED] += to_word(w->x[i], WORD_TIME);
-        row[FIT_ENERGY][CORRECTED] += to_word(w->x[i] * rate, WORD_ENERGY);
-    }
+    double per_ns = 1 / t->ns, rate = t->energy / t->ns;
+    words *row[LANES];
+    for (size_t r = 0; r < count; r++)
+        row[r] = sums + fit_pairs(t->column[i + r]);
+    for (size_t j = 0; j < i; j += LANES)
+        for (size_t r = 0; r < count; r++)
+            add_four(t, i + r, j, LANES, per_ns, row[r]);
+    for (size_t r = 0; r < count; r++)
+        add_four(t, i + r, i, r + 1, per_ns, row[r]);
+    add_heading(t, i, count, rate, row);
 }
 
-INLINE void add_terms(const struct terms *w, words *restrict sums)
+INLINE void add_terms(const struct terms *terms, bool varies, words *restrict sums)
 {
-    double per_ns = 1 / w->ns, rate = w->energy / w->ns;
-    words products[FIT_COLUMNS];
-    uint16_t word[FIT_COLUMNS]; /* of a row: where the words of a column begin */
-    for (size_t i = 0; i < w->count; i++)
-        word[i] = (uint16_t)(WORDS * w->column[i]);
-    for (size_t i = 0; i < w->count; i++) {
-        words *row = sums + fit_pairs(w->column[i]);
-        double all = w->x[i], half = (w->y[i] + w->z[i]) / 2;
-        multiply(w, i, per_ns, products);
-        for (size_t j = 0; j <= i; j++)
-            *(words *)((int64_t *)row + word[j]) += products[j];
-        row[FIT_TIME] +=
-            (words){to_word(2 * all - half, WORD_TIME), to_word(half - all, WORD_TIME)};
-        row[FIT_ENERGY] += (words){to_word((2 * all - half) * rate, WORD_ENERGY),
-                                   to_word((half - all) * rate, WORD_ENERGY)};
-    }
+    struct terms t = *terms;
+    size_t i = 0;
+    t.varies = varies;
+    for (; i + LANES <= t.count; i += LANES)
+        add_rows(&t, i, LANES, sums);
+    if (t.count - i == 3)
+        add_rows(&t, i, 3, sums);
+    else if (t.count - i == 2)
+        add_rows(&t, i, 2, sums);
+    else if (t.count - i == 1)
+        add_rows(&t, i, 1, sums);
 }
 
 /* How many are in a batch. */
@@ -254,9 +282,9 @@ static void add_windows(const double *values, size_t size, words *sums, struct h
                               .y = cpu + count,
                               .z = cpu + 2 * count};
         if (terms.varies)
-            add_terms(&terms, sums);
+            add_terms(&terms, true, sums);
         else
-            add_same(&terms, sums);
+            add_terms(&terms, false, sums);
         heads.count++;
         add_fine(&heads.ns, terms.ns, WORD_TIME, TIME_SHIFT);
         add_fine(&heads.energy, terms.energy, WORD_ENERGY, ENERGY_SHIFT);
@@ -389,7 +417,7 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
     if (w->edges > 0)
         subtract_edges(fit, group, w);
     /* 2 x x' - (y y' + z z') / 2 */
-    double most = w->varies ? fmax(w->most, w->most_of_each) : w->most;
+    double most = w->varies && w->most_of_each > w->most ? w->most_of_each : w->most;
     double cpus = most / w->ns, ns = 3 * most * (cpus > 1 ? cpus : 1);
     double joule = 3 * cpus * fabs(w->energy);
     double part = ns * NS_PART > joule * JOULE_PART ? ns * NS_PART : joule * JOULE_PART;
