@@ -985,22 +985,24 @@ static void count_room(double most, size_t count, const double *cpu_ns, const do
 {
     typedef double room __attribute__((vector_size(16))); /* and what is above */
     const lanes zero = {0};
-    room sums[HALF][CLASSES] = {{{0}}};
+    room sums[CLASSES][HALF] = {{{0}}};
     size_t k = 0;
     for (; k + HALF <= count; k += HALF) {
         lanes all = most * LOAD(cpu_ns + k) - LOAD(of + k);
         lanes spare = IF(all >= zero, all), over = IF(all < zero, -all);
-        sums[0][class[k]] += __builtin_shufflevector(spare, over, 0, 4);
-        sums[1][class[k + 1]] += __builtin_shufflevector(spare, over, 1, 5);
-        sums[2][class[k + 2]] += __builtin_shufflevector(spare, over, 2, 6);
-        sums[3][class[k + 3]] += __builtin_shufflevector(spare, over, 3, 7);
+        lanes even = __builtin_shufflevector(spare, over, 0, 4, 2, 6),
+              odd = __builtin_shufflevector(spare, over, 1, 5, 3, 7);
+        sums[class[k]][0] += __builtin_shufflevector(even, even, 0, 1);
+        sums[class[k + 1]][1] += __builtin_shufflevector(odd, odd, 0, 1);
+        sums[class[k + 2]][2] += __builtin_shufflevector(even, even, 2, 3);
+        sums[class[k + 3]][3] += __builtin_shufflevector(odd, odd, 2, 3);
     }
     for (; k < count; k++) {
         double all = most * cpu_ns[k] - of[k];
-        sums[k % HALF][class[k]] += (room){all < 0 ? 0 : all, all < 0 ? -all : 0};
+        sums[class[k]][k % HALF] += (room){all < 0 ? 0 : all, all < 0 ? -all : 0};
     }
     for (size_t c = 0; c < CLASSES; c++) {
-        room sum = (sums[0][c] + sums[2][c]) + (sums[1][c] + sums[3][c]);
+        room sum = (sums[c][0] + sums[c][2]) + (sums[c][1] + sums[c][3]);
         classes[c].room = sum[0];
         classes[c].over = sum[1];
     }
