@@ -2,6 +2,9 @@
  *   rows -> entries -> shares, as words to add -> sums of the rows
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/attribute_internal.h"
+
+#include <string.h>
+
 #include "analyze/attribute/stretch_work.h"
 #include "analyze/attribute/weigh_packed.h"
 #include "base/vectors.h"
@@ -16,37 +19,28 @@ struct chunk {
     _Alignas(64) packed_sums part[CHUNK_THREAD_SAMPLES]; /* what thread samples add to their rows */
 };
 
-VECTORS
-static bool has_row(const uint32_t *row, size_t count, uint32_t wanted)
-{
-    uint32_t found = 0;
-    for (size_t k = 0; k < count; k++)
-        found |= (uint32_t)(row[k] == wanted);
-    return found != 0;
-}
-
-/* Several at a time, because a loop costs as much as a table look-up. */
-static void look_up(const uint32_t *restrict row_of, const uint64_t *restrict location,
+/* Several at a time, because a loop costs as much as a table look-up. Returns false if one may have no row yet. */
+static bool look_up(const uint32_t *restrict row_of, const uint64_t *restrict location,
                     size_t count, uint32_t *restrict row)
 {
     enum { STEP = 8 };
+    uint32_t any = 0;
     size_t k = 0;
     for (; k + STEP <= count; k += STEP)
         for (size_t l = 0; l < STEP; l++)
-            row[k + l] = row_of[location[k + l]];
+            any |= row[k + l] = row_of[location[k + l]];
     for (; k < count; k++)
-        row[k] = row_of[location[k]];
+        any |= row[k] = row_of[location[k]];
+    return (any & ~(NO_ROW >> 1)) == 0;
 }
 
 void attribution_rows(struct attribution *a, const struct pbin_definitions *all,
                       const uint64_t *thread, const uint64_t *location, size_t count, uint32_t *row)
 {
     struct key_map *keys = &a->keys;
-    if (!keys->by_thread && keys->count >= all->location_count) {
-        look_up(keys->row, location, count, row);
-        if (!has_row(row, count, NO_ROW)) /* all have been found before */
-            return;
-    }
+    if (!keys->by_thread && keys->count >= all->location_count &&
+        look_up(keys->row, location, count, row))
+        return;
     for (size_t k = 0; k < count; k++)
         row[k] = key_map_row(keys, all, thread[k], location[k]);
 }
@@ -226,6 +220,18 @@ static void fit_stretch(struct attribution *a, const struct pbin_definitions *al
     attribute_fit(a, all, c->thread, c->location, &view);
 }
 
+/* The fit already knows those of the stretch. */
+static void find_rows(struct chunk *c, const struct pbin_definitions *all)
+{
+    struct attribution *a = c->attribution;
+    size_t count = c->in.thread_samples;
+    if (a->fit != NULL)
+        memcpy(c->row, a->fit_rows + a->weigher.share->packed.done_threads - count,
+               count * sizeof *c->row);
+    else
+        attribution_rows(a, all, c->in.thread, c->in.location, count, c->row);
+}
+
 size_t attribute_packed(struct attribution *a, const struct pbin_definitions *all, size_t max)
 {
     struct chunk c;
@@ -235,7 +241,7 @@ size_t attribute_packed(struct attribution *a, const struct pbin_definitions *al
         return 0;
     if (a->fit != NULL && a->weigher.share->packed.done == c.in.samples)
         fit_stretch(a, all, &c.in);
-    attribution_rows(a, all, c.in.thread, c.in.location, c.in.thread_samples, c.row);
+    find_rows(&c, all);
     enter_rows(&c);
     struct packed_totals totals = add_to_rows(&c);
     add_up(&c, &totals);

@@ -72,7 +72,7 @@ static uint64_t sum_up(const uint64_t *values, size_t count, uint64_t *any)
 /* The time that passes in the chunk. */
 static void pass_time(struct weigher *w, struct packed_chunk *c)
 {
-    uint64_t any, sum = sum_up(c->interval_ns, c->samples, &any);
+    uint64_t any = 0, sum = w->in.timeless ? 0 : sum_up(c->interval_ns, c->samples, &any);
     c->begin = w->at;
     c->any_interval = any != 0;
     if (!w->meta->times)

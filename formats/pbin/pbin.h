@@ -379,6 +379,7 @@ struct pbin_samples {
     uint64_t cpu_least, cpu_most; /* bounds of the CPU times */
     uint64_t threads_each;        /* of every sample; 0: varies, or none */
     bool same_threads;            /* every sample has the same threads, in ascending order */
+    bool timeless;                /* all of INTERVAL_NS is 0; false: unknown */
 };
 
 /* The kinds of items that pbin_reader_next delivers. */

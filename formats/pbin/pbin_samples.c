@@ -104,6 +104,7 @@ const char *sample_columns_read(struct sample_columns *c, const struct pbin_defi
     s->cpu_ns = c->cpu.values;
     s->cpu_least = c->cpu.bounds.least;
     s->cpu_most = c->cpu.bounds.most;
+    s->timeless = c->interval.bounds.most == 0;
     return NULL;
 }
 
