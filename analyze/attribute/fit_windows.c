@@ -123,6 +123,17 @@ static bool find_short(const struct fit_windows *w, bool *with_next)
     return true;
 }
 
+/* Is an interval, other than the first and the last, a window of its own? Most stretches have none. */
+VECTORS
+static bool any_alone(const uint16_t *restrict first, const uint16_t *restrict second, size_t count)
+{
+    uint16_t any = 0;
+    for (size_t i = 1; i + 1 < count; i++)
+        any |= (uint16_t)((second[i - 1] != first[i]) & (second[i] == first[i]) &
+                          (first[i + 1] != first[i]));
+    return any != 0;
+}
+
 /* A window of one interval that is shorter than others is only a part of one, or of two: the sensor was updated within the
  * interval, or it shows what it measured later, and the values around it do not show at which moment. Energy before and after
  * that moment is in proportion to time only on average, so that such windows are joined with both of their neighbours.
@@ -132,7 +143,7 @@ static bool find_parts(const struct fit_windows *w, bool *with_next)
     const struct stretch *s = w->view->stretch;
     double all = 0;
     bool any = false;
-    if (w->mode != FIT_POWERS || s->edges != NULL)
+    if (w->mode != FIT_POWERS || s->edges != NULL || !any_alone(w->in[0], w->in[1], s->count))
         return false;
     for (size_t i = 0; i < s->count; i++)
         all += s->ns[i];
