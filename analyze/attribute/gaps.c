@@ -56,34 +56,46 @@ static void count_classes(struct gaps *gaps, const uint64_t *interval_ns, size_t
     gaps->total += count;
 }
 
-enum { FEW = 8, LANES = 4 };
+enum { FEW = 8, FEWER = 3 /* of regular intervals */, LANES = 4 };
 
-/* The same for at most FEW classes, beginning with number FIRST, without a table look-up for each. */
-VECTORS
-static void count_few(struct gaps *gaps, const uint64_t *interval_ns, size_t count, unsigned first)
+/* The same for at most MOST classes, a constant, beginning with number FIRST, without a table look-up for each. */
+static inline __attribute__((always_inline)) void count_most(struct gaps *gaps,
+                                                             const uint64_t *interval_ns,
+                                                             size_t count, unsigned first,
+                                                             unsigned most)
 {
     typedef int64_t lanes __attribute__((vector_size(LANES * 8)));
     lanes below[FEW - 1] = {{0}}, limit[FEW - 1];
     uint64_t before = 0;
     size_t i = 0;
-    for (unsigned c = 0; c < FEW - 1; c++)
+    for (unsigned c = 0; c < most - 1; c++)
         limit[c] = (int64_t)class_begin(first + c + 1) - (lanes){0};
     for (; i + LANES <= count; i += LANES) {
         lanes ns;
         memcpy(&ns, interval_ns + i, sizeof ns);
-        for (unsigned c = 0; c < FEW - 1; c++)
+        for (unsigned c = 0; c < most - 1; c++)
             below[c] -= ns < limit[c];
     }
     for (; i < count; i++)
-        for (unsigned c = 0; c < FEW - 1; c++)
+        for (unsigned c = 0; c < most - 1; c++)
             below[c][0] += (int64_t)interval_ns[i] < limit[c][0];
-    for (unsigned c = 0; c < FEW - 1; c++) {
+    for (unsigned c = 0; c < most - 1; c++) {
         uint64_t sum = (uint64_t)(below[c][0] + below[c][1] + below[c][2] + below[c][3]);
         gaps->counts[first + c] += sum - before;
         before = sum;
     }
-    gaps->counts[first + FEW - 1] += count - before;
+    gaps->counts[first + most - 1] += count - before;
     gaps->total += count;
+}
+
+VECTORS
+static void count_few(struct gaps *gaps, const uint64_t *interval_ns, size_t count, unsigned first,
+                      unsigned last)
+{
+    if (last - first < FEWER)
+        count_most(gaps, interval_ns, count, first, FEWER);
+    else
+        count_most(gaps, interval_ns, count, first, FEW);
 }
 
 static void count_any(struct gaps *gaps, const uint64_t *interval_ns, size_t count)
@@ -105,7 +117,7 @@ size_t gaps_count_all(struct gaps *gaps, const uint64_t *interval_ns, size_t cou
     if (r.least < GAP_STEPS || r.most >= UINT64_C(1) << 52)
         count_any(gaps, interval_ns, count);
     else if (last - first < FEW)
-        count_few(gaps, interval_ns, count, first);
+        count_few(gaps, interval_ns, count, first, last);
     else
         count_classes(gaps, interval_ns, count);
     if (!is_longest)
