@@ -22,6 +22,9 @@ static const uint64_t soon =
     SECOND /
     10000; /* a running thread has stopped, and a timer has woken the sampler, after this time */
 
+/* Most threads on another CPU stop within this time. */
+static const uint64_t poll_time = SECOND / 20000;
+
 /* Long enough for some ticks of the kernel, at 100 to 1000 Hz. */
 static const uint64_t ticks_every = SECOND / 10;
 
@@ -29,6 +32,7 @@ enum { LOOKS = 256 };
 enum { FAULTS = 5 };                  /* page faults in that time: a huge page takes 0.1 ms */
 enum { MOVE = 32, MOVE_CALLING = 8 }; /* samples */
 enum { CALLS = 32 };                  /* one sighting in this many in a system call is many */
+enum { WIDEST = 256 };                /* samples for which several busy CPUs are remembered */
 enum { STEADY = 4 };                  /* sightings on a CPU in a row; then it is expected there */
 
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
@@ -231,17 +235,33 @@ void ptrace_see(struct engine_run *run, struct tracee *tracee)
         run->resumed = clock_now();
 }
 
+static void take_stops(struct engine_run *run)
+{
+    run->woken = clock_now();
+    while (run->awaited > 0 && (ptrace_take_stop(run) || ptrace_take_event(run)))
+        ;
+}
+
+/* A sampler without a real-time priority that sleeps until a thread on another CPU stops may wait for its own CPU after
+ * that, for milliseconds: it has just used it, and another thread has begun to. It polls instead. */
+static void poll_stops(struct engine_run *run)
+{
+    uint64_t limit = clock_now() + poll_time;
+    while (run->awaited > 0 && clock_now() < limit)
+        take_stops(run);
+}
+
 /* Waits until all interrupted threads have stopped and been resumed, or patience is over. */
 static void wait_for_stops(struct engine_run *run)
 {
     uint64_t patience = (uint64_t)(run->pace.mean / 2), now;
     patience = patience < least_patience ? least_patience : patience;
     uint64_t limit = run->begin + (patience < most_patience ? patience : most_patience);
+    if (run->away)
+        poll_stops(run);
     while (run->awaited > 0 && (now = clock_now()) < limit) {
         signals_wait_child(limit - now);
-        run->woken = clock_now();
-        while (run->awaited > 0 && (ptrace_take_stop(run) || ptrace_take_event(run)))
-            ;
+        take_stops(run);
     }
     for (size_t i = 0; i < run->tracees.count && run->awaited > 0; i++)
         ptrace_give_up(run, run->tracees.list[i]);
@@ -330,11 +350,22 @@ static void keep_one(cpu_set_t *cpus, uint64_t turn)
             CPU_CLR(cpu, cpus);
 }
 
+/* A sampler without a real-time priority that resumes a thread on its own CPU, or moves to the CPU of one, often has to wait until
+ * that has used its slice: after a thread has slept, its first milliseconds would lack samples. Can it avoid the CPUs of the
+ * threads, because some have not been BUSY for long? */
+static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
+{
+    int count = CPU_COUNT(busy);
+    run->widest = count >= run->widest || run->widest_for == 0 ? count : run->widest;
+    run->widest_for = count >= run->widest ? WIDEST : run->widest_for - 1;
+    return run->priority == 0 && run->sleepers && run->widest < CPU_COUNT(&run->cpus);
+}
+
 /* The sampler runs on a CPU that runs a thread of the program: there the thread stops at once, while one on another CPU
  * runs until it is interrupted, often to the end of its next system call. Nor does it disturb another CPU or program then. But
  * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
  * then run the sampler when the page fault has been counted. From another CPU it sees them. Threads that sleep may wake
- * on any CPU: the sampler then follows them with each sample. Where threads often call the kernel on several CPUs, it takes these
+ * on any CPU: the sampler then follows them with each sample, unless it can avoid them. Where threads often call the kernel on several CPUs, it takes these
  * in turn, so that each thread is also seen where it was (prof2pbin compares the two). */
 static void choose_cpu(struct engine_run *run)
 {
@@ -355,9 +386,10 @@ static void choose_cpu(struct engine_run *run)
     }
     if (CPU_COUNT(&busy) == 0)
         return;
-    if (calling)
+    run->away = can_avoid(run, &busy);
+    if (calling && !run->away)
         keep_one(&busy, run->pace.taken / MOVE_CALLING);
-    move_to(run, faulting && run->pace.taken / MOVE % 2 == 0 ? &others : &busy);
+    move_to(run, run->away || (faulting && run->pace.taken / MOVE % 2 == 0) ? &others : &busy);
 }
 
 /* Watching the page faults of a thread costs a few microseconds for each sample. */
