@@ -160,8 +160,6 @@ enum fit_edge { FIT_SAME_WINDOW, FIT_NEXT_WINDOW, FIT_BROKEN };
 static enum fit_edge find_edge(enum fit_mode before, double rate_before, enum fit_mode after,
                                double rate_after)
 {
-    if (before == FIT_RESTLESS || after == FIT_RESTLESS)
-        return FIT_BROKEN;
     if (before == FIT_LEAPS || after == FIT_LEAPS)
         return before == after ? FIT_SAME_WINDOW : FIT_BROKEN;
     if (stretch_same_power(rate_before, rate_after))

@@ -59,7 +59,7 @@ struct fit_window {
 };
 
 /* How the samples of a stretch form windows. */
-enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS, FIT_RESTLESS };
+enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS };
 
 struct fit_entry;
 struct fit_regular;

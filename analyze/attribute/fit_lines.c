@@ -7,6 +7,7 @@
  * may change within the interval.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_regular.h"
+#include "analyze/attribute/fit_scattered.h"
 
 #include <math.h>
 
@@ -534,7 +535,9 @@ void fit_add_lines(struct fit_windows *w)
         fit_excess_add(&w->fit->excess, w->view->stretch->ns, w->fit->of, w->view->threads[0],
                        w->view->stretch->count);
     bool regular = !w->seen && fit_is_regular(w);
-    if (!regular && w->own && w->view->uses == NULL)
+    if (w->scattered)
+        fit_scattered_add(w);
+    else if (!regular && w->own && w->view->uses == NULL)
         fit_own_add_threads(w);
     else if (!regular)
         add_samples(w);

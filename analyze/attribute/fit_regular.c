@@ -130,7 +130,7 @@ bool fit_is_regular(const struct fit_windows *w)
     const struct fit_view *v = w->view;
     size_t count = v->stretch->count;
     return count > FIT_REGULAR_FROM + FIT_REGULAR_END && v->uses == NULL && v->counts == NULL &&
-           !w->restless &&
+           !w->scattered &&
            (v->waits == NULL || memchr(v->waits, true, v->thread_samples) == NULL) &&
            (w->differ || all_positive(v->cpu_ns, v->thread_samples)) &&
            all_positive(v->stretch->ns, count) && all_follow(w->in[0], w->in[1], count) &&

@@ -4,15 +4,12 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/vectors.h"
 
 enum {
     MIN_ALIKE = 2,
-    LONG =
-        64, /* samples between two moments at which it does not matter where a row ends exactly */
     SHORT_STAY =
         8 /* samples: a thread that waits and runs in turn for less than this is not well seen */
 };
@@ -20,23 +17,6 @@ enum {
 #define MIN_SPREAD 0.25
 /* If a thread is seen at random moments, it runs for about as long as its CPU time. */
 #define MAX_RATIO 2.0
-#define NO_MEAN   UINT32_MAX
-
-/* Successive samples of a thread that ran, with the same CPU time: together, that is exact. */
-struct fit_mean {
-    double cpu_ns, ns; /* of each; how long it seemed to run up to the last */
-    size_t samples, last;
-    bool begins, ends; /* in this stretch */
-};
-
-/* A thread in a stretch. */
-struct fit_looks {
-    double cpu_ns, ns, spread; /* CPU time; time that ended while it ran; how much these differ */
-    double open_ns;            /* how long it seemed to run since it was last seen running */
-    size_t ran, alike, waited; /* samples; those with the CPU time of the one that ran before */
-    size_t changes;            /* between running and waiting */
-    uint32_t mean;             /* the latest */
-};
 
 void fit_times_free(struct fit_times *t)
 {
@@ -47,6 +27,7 @@ void fit_times_free(struct fit_times *t)
     free(t->looks);
     free(t->means);
     free(t->mean);
+    free(t->error);
 }
 
 static inline bool is_alike(double cpu_ns, double other)
@@ -161,7 +142,7 @@ static void look_at(struct fit_times *t, const struct fit_view *v, uint32_t prev
     looks->open_ns += ns * (ran + ran_before) / 2;
     looks->changes += ran != ran_before;
     looks->waited += !ran;
-    t->mean[k] = NO_MEAN;
+    t->mean[k] = FIT_NO_MEAN;
     if (!ran)
         return;
     enter_mean(t, looks, i, k, cpu_ns);
@@ -171,9 +152,10 @@ static void look_at(struct fit_times *t, const struct fit_view *v, uint32_t prev
     looks->spread += fabs(ns - cpu_ns);
 }
 
-static void find_threads(struct fit_times *t, const struct fit_view *v)
+void fit_times_follow(struct fit_times *t, const struct fit_view *v)
 {
     uint32_t threads = 0;
+    reserve(t, v->thread_samples);
     t->mean_count = 0;
     for (size_t i = 0, k = 0, before = 0; i < v->stretch->count; i++) {
         size_t begin = k;
@@ -204,22 +186,23 @@ static bool is_restless(const struct fit_looks *l)
 }
 
 /* CPU time per time in which a thread seemed to run. Where a mean continues in another stretch, its CPU time in this one
- * is known only on average, which is enough where no window ends. */
+ * is known only on average. */
 static double scale_of(const struct fit_times *t, const struct fit_looks *looks)
 {
-    if (looks->mean == NO_MEAN)
+    if (looks->mean == FIT_NO_MEAN)
         return 1;
     const struct fit_mean *m = &t->means[looks->mean];
     double cpu_ns = m->cpu_ns * (double)m->samples;
-    bool known = (m->begins && m->ends) || is_restless(looks);
-    return known && m->ns <= MAX_RATIO * cpu_ns && cpu_ns <= MAX_RATIO * m->ns ? cpu_ns / m->ns : 1;
+    return m->begins && m->ends && m->ns <= MAX_RATIO * cpu_ns && cpu_ns <= MAX_RATIO * m->ns
+               ? cpu_ns / m->ns
+               : 1;
 }
 
 /* Thread sample K ended interval I; thread samples of the sample before begin with BEFORE. Later ones have been placed. */
 static void place(struct fit_times *t, const struct fit_view *v, size_t before, size_t i, size_t k)
 {
     struct fit_looks *looks = &t->looks[t->thread[k]];
-    bool placed = is_seen_at_random(looks), ran = t->mean[k] != NO_MEAN;
+    bool placed = is_seen_at_random(looks), ran = t->mean[k] != FIT_NO_MEAN;
     looks->mean = ran ? t->mean[k] : looks->mean;
     t->waits[k] = placed && !ran;
     t->cpu_ns[k] = placed ? v->stretch->ns[i] * scale_of(t, looks) : v->cpu_ns[k];
@@ -236,7 +219,7 @@ static void place(struct fit_times *t, const struct fit_view *v, size_t before, 
 static void place_all(struct fit_times *t, const struct fit_view *v)
 {
     for (size_t j = 0; j < t->threads; j++)
-        t->looks[j].mean = NO_MEAN;
+        t->looks[j].mean = FIT_NO_MEAN;
     for (size_t i = v->stretch->count, begin = v->thread_samples; i-- > 0;) {
         size_t end = begin;
         begin -= v->threads[i];
@@ -245,49 +228,25 @@ static void place_all(struct fit_times *t, const struct fit_view *v)
     }
 }
 
-/* The thread with the most CPU time among those that wait and run in turn; THREADS: there is none. */
-static size_t find_restless(const struct fit_times *t)
+static bool any_restless(const struct fit_times *t)
 {
-    size_t best = t->threads;
-    for (size_t j = 0; j < t->threads; j++) {
-        const struct fit_looks *l = &t->looks[j];
-        if (is_restless(l) && (best == t->threads || l->cpu_ns > t->looks[best].cpu_ns))
-            best = j;
-    }
-    return best;
+    bool any = false;
+    for (size_t j = 0; j < t->threads && !any; j++)
+        any = is_restless(&t->looks[j]);
+    return any;
 }
 
-/* Marks the last samples of the means of a thread, of so many that LONG samples or more are between two. */
-static void mark_ends(const struct fit_times *t, const struct fit_view *v, size_t thread,
-                      bool *ends)
-{
-    size_t samples = 0;
-    uint32_t last = NO_MEAN;
-    memset(ends, 0, v->stretch->count * sizeof *ends);
-    for (size_t k = 0; k < v->thread_samples; k++) {
-        if (t->thread[k] != thread || t->mean[k] == NO_MEAN || t->mean[k] == last)
-            continue;
-        last = t->mean[k];
-        samples += t->means[last].samples;
-        if (samples < LONG || !t->means[last].ends)
-            continue;
-        ends[t->means[last].last] = true;
-        samples = 0;
-    }
-}
-
-bool fit_times_place(struct fit_times *t, struct fit_view *view, bool *ends)
+bool fit_times_place(struct fit_times *t, struct fit_view *view)
 {
     const struct fit_view v = *view;
     if (!any_alike(t, &v))
         return false;
-    find_threads(t, &v);
-    size_t restless = find_restless(t);
-    if (restless < t->threads)
-        mark_ends(t, &v, restless, ends);
+    fit_times_follow(t, &v);
+    if (any_restless(t))
+        return true;
     place_all(t, &v);
     view->cpu_ns = t->cpu_ns;
     view->uses = v.uses != NULL ? t->uses : NULL;
     view->waits = t->waits;
-    return restless < t->threads;
+    return false;
 }

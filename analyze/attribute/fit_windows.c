@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/attribute/fit_scattered.h"
 #include "analyze/attribute/weigh.h"
 #include "base/bytes.h"
 #include "base/vectors.h"
@@ -157,17 +158,7 @@ static bool find_parts(const struct fit_windows *w, bool *with_next)
     return any;
 }
 
-/* Windows continue until one contains a sample at which CPU time is exact. */
-static void find_exact(const struct fit_windows *w, bool *with_next)
-{
-    const struct stretch *s = w->view->stretch;
-    memset(with_next, true, w->count * sizeof *with_next);
-    for (size_t i = 0; i < s->count; i++)
-        if (w->ends[i])
-            with_next[fit_window_of(w, 1, i)] = false;
-}
-
-/* The same if each interval would be a window. */
+/* Joins intervals, if each would be a window. */
 static void join_intervals(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
@@ -197,12 +188,17 @@ static void join_windows(struct fit_windows *w)
     if (w->count < 2)
         return;
     w->exact = find_averages(w, with_next);
-    if (w->mode == FIT_EACH && !w->exact && !w->restless) {
+    if (w->divided && !w->scattered) { /* perhaps not where most windows end */
+        fit_times_follow(&w->fit->times, w->view);
+        w->scattered = fit_scattered_is(w, with_next);
+    }
+    w->exact &= !w->scattered;
+    if (w->mode == FIT_EACH && !w->exact && !w->scattered) {
         join_intervals(w);
         return;
     }
-    if (w->restless)
-        find_exact(w, with_next);
+    if (w->scattered)
+        fit_scattered_join(w, with_next);
     else if (find_short(w, with_next))
         w->exact = false;
     else if (!find_parts(w, with_next) && !w->exact)
@@ -401,25 +397,6 @@ static void extend_open(struct fit_windows *w, size_t n)
     fit->open.bad |= bad;
 }
 
-/* The CPU time of a window that ends where it is exact: all estimates have the same, which they divide differently. */
-static void make_equal(struct fit_inner *inner)
-{
-    double sum[FIT_ESTIMATES] = {0};
-    size_t count = inner->count;
-    for (size_t e = 0; e < FIT_ESTIMATES; e++)
-        for (size_t i = 0; i < count; i++)
-            sum[e] += inner->cpu[e][i];
-    inner->count = 0;
-    inner->most_of_each = 0;
-    for (size_t i = 0; i < count; i++) {
-        double cpu[FIT_ESTIMATES];
-        for (size_t e = 0; e < FIT_ESTIMATES; e++)
-            cpu[e] = e > 0 && sum[e] > 0 ? fit_to_tick(inner->cpu[e][i] * (sum[0] / sum[e]))
-                                         : inner->cpu[e][i];
-        fit_inner_put(inner, inner->column[i], cpu[0], cpu[1], cpu[2]);
-    }
-}
-
 /* Any other window. */
 static void take_inner(struct fit_windows *w, size_t n)
 {
@@ -440,8 +417,6 @@ static void take_inner(struct fit_windows *w, size_t n)
             if (c != FIT_WAITS)
                 fit_inner_put(&inner, (uint16_t)c, cpu[0], cpu[1], cpu[2]);
         }
-    if (w->restless)
-        make_equal(&inner);
     fit_take_inner(fit, &inner);
 }
 
@@ -463,12 +438,6 @@ static void add_totals(struct fit_windows *w)
     }
 }
 
-/* CPU time that is exact at some samples is not at the edges of stretches. */
-static enum fit_mode edge_mode(const struct fit_windows *w)
-{
-    return w->restless ? FIT_RESTLESS : w->mode;
-}
-
 static void end_of_stretch(struct fit_windows *w)
 {
     struct fit *fit = w->fit;
@@ -484,7 +453,7 @@ static void end_of_stretch(struct fit_windows *w)
     }
     add_totals(w);
     fit->entry_count = 0;
-    fit->mode = edge_mode(w);
+    fit->mode = w->mode;
     const struct stretch *s = w->view->stretch;
     fit->rate = s->edges != NULL ? s->edges->last : s->rate[s->count - 1];
 }
@@ -526,7 +495,7 @@ static void look_for_averages(const struct fit_windows *w)
     size_t n = v->threads[0];
     if (v->uses != NULL)
         return;
-    if (w->differ) {
+    if (w->differ || w->scattered) {
         w->fit->running += v->thread_samples - n;
         return;
     }
@@ -592,10 +561,10 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     w.divided = !w.own && is_divided(view);
     w.taken_from = w.taken_end = 0;
     memset(w.total, 0, sizeof w.total);
-    w.restless = !w.differ && !w.divided && !w.own && fit_times_place(&fit->times, &placed, w.ends);
+    w.scattered = !w.differ && !w.divided && !w.own && fit_times_place(&fit->times, &placed);
     find_windows(&w);
     const struct stretch *s = view->stretch;
-    fit_cross_edge(fit, edge_mode(&w), s->edges != NULL ? s->edges->first : s->rate[0]);
+    fit_cross_edge(fit, w.mode, s->edges != NULL ? s->edges->first : s->rate[0]);
     fit_add_lines(&w);
     look_for_averages(&w);
     end_of_stretch(&w);

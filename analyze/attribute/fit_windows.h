@@ -29,7 +29,7 @@ struct fit_windows {
     const double *energy;           /* [J] */
     bool differ;                    /* see fit_times_differ */
     bool timed;                     /* NS and LAST are known */
-    bool restless, ends[STRETCH];   /* see fit_times_place */
+    bool scattered;                 /* see fit_scattered.h */
     bool seen;                      /* see fit_seen_fill */
     bool own;                       /* samples have intervals of their own: see fit_own.h */
     bool divided;                   /* samples without threads divide CPU times: see is_divided */

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import unittest
 
+import looks
 import ownintervals
 import pbin
 import tool
@@ -434,14 +435,39 @@ class FitTest(tool.Case):
     def test_cpu_times_known_now_and_then(self):
         """Where a thread often waits (3 ms), as beside other programs, its CPU time in single windows is too uncertain: in these, f0
         would get a third too little. Where it does not (50 ms), windows stay as they are."""
-        for seed, stay, seconds, most in ((1, 3e6, 15, 0.05), (2, 50e6, 8, 0.01)):
+        for seed, stay, seconds, most, width in ((1, 3e6, 15, 0.08, 0.25), (2, 50e6, 8, 0.01, 0.02)):
             samples, truth = self.looked_at(random.Random(seed), stay, seconds)
             path = self.put(f"looks{seed}.pbin", make(samples))
             rows, _ = self.rows(path)
             for name, joule in truth.items():
                 self.assertAlmostEqual(rows[name]["energy"], joule, delta=most * joule, msg=(seed, name))
-                self.assertLess(rows[name]["fit_ci95"], 2 * most * joule)
+                self.assertLess(rows[name]["fit_ci95"], width * joule)
             self.assertEqual(self.sums(path), self.sums(path, "-j", "1", "--start", "0"))  # one sample at a time
+
+    @unittest.skipIf(tool.is_asan(), "judges errors, along paths that other tests take, too")
+    def test_cpu_times_unknown_where_windows_end(self):
+        """Threads that run, sleep and wait for a CPU; CPU times are known at few ends of windows. Idle time got 63, 144, 33 and 305 % too
+        much, functions up to 63 % too little, and intervals contained 10 of 64 energies."""
+        inside, count = 0, 0
+        for most, how in ((18, {}), (15, {"missed": 0.35}), (10, {"threads": 1, "marked": 0, "missed": 0.35}),
+                          (40, {"hertz": 1000, "update": 10 * MS, "marked": 0.3, "missed": 0.35, "seconds": 12})):
+            errors = {}
+            for seed in range(4):
+                samples, truth = looks.record(random.Random(seed), **{"seconds": 5, **how})
+                path = self.put("looks.pbin", make(samples, how.get("threads", 2), 2, divided=16))
+                rows, total = self.rows(path)
+                self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
+                for name, joule in truth.items():
+                    if rows[name]["fit_ci95"] is not None:
+                        errors.setdefault(name, []).append(100 * (rows[name]["energy"] / joule - 1))
+                        inside += abs(rows[name]["energy"] - joule) <= rows[name]["fit_ci95"]
+                        count += 1
+            for name, error in errors.items():
+                self.assertLess(abs(sum(error) / len(error)), most, (how, name))
+        self.assertGreater(count, 50)
+        self.assertGreater(inside, 0.9 * count)
+        self.assertEqual(self.sums(path), self.sums(path, "-j", "1", "--start", "0"))  # one sample at a time
+        self.assertEqual(self.sums(path), self.sums(path, "-j", "4"))
 
     @staticmethod
     def shared(rng, seconds, on=1.5 * MS, off=4.5 * MS, update=10 * MS, turns=1):
@@ -684,8 +710,8 @@ class FitTest(tool.Case):
         some = self.put("some.pbin", make(self.looked_at(random.Random(1), 3e6, 2)[0]))
         updates, windows = map(int, re.search("updated ([0-9]+) times, .* only ([0-9]+) windows, and at least 40 are needed",
                                               self.fails(["pbin-aggregate", "--energy-model=fit", some]).err).groups())
-        self.assertAlmostEqual(updates, 200, delta=2)  # the CPU time is known after each 16 samples, and windows have four times as many that found it running
-        self.assertTrue(5 <= windows <= 2000 // 2 // 64 + 2, windows)
+        self.assertAlmostEqual(updates, 200, delta=2)  # CPU times are divided among 16 samples, and windows have twice as many that found the thread running
+        self.assertTrue(5 <= windows <= 2000 // 2 // 32 + 2, windows)
         none = self.put("none.pbin", make([pbin.Sample(MS, 0.0, [(0, 0, MS)])] * 2000, pmu=pbin.NONE, unit=""))
         self.assertIn("none.pbin: --energy-model=fit: the profile has no energies", self.fails(["pbin-aggregate", "--energy-model=fit", none]).err)
         plain = os.path.join(self.folder, "plain.pbin")

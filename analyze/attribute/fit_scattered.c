@@ -1,0 +1,190 @@
+/* CPU times that are not known where windows end.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/fit_scattered.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyze/attribute/fit_regular.h"
+#include "base/memory.h"
+
+/* CPU time may be unknown at one of so many updates of the sensor, and at one of so many ends of windows after these were joined
+ * where the program shares it. */
+enum { MOST_OPEN = 5, MOST_LEFT_OPEN = 20 };
+enum {
+    LONG = 32,        /* looks that found a thread running, in a window */
+    LEAST_LENGTH = 16 /* samples: a thread that always runs shares CPU time among so many */
+};
+#define MOST_SPREAD 2. /* squared coefficient of variation of intervals; beyond, a few are gaps */
+
+/* ---- where windows end ---- */
+
+/* Sets OPEN[i] if looks up to sample I share CPU time with later ones. */
+static void find_open(const struct fit_windows *w, bool *open)
+{
+    const struct fit_times *t = &w->fit->times;
+    size_t count = w->view->stretch->count, shared = 0;
+    uint32_t begun = 0; /* means are numbered by their first samples */
+    uint32_t ended[STRETCH] = {0};
+    for (uint32_t m = 0; m < t->mean_count; m++)
+        ended[t->means[m].last]++;
+    for (size_t i = 0, k = 0; i < count; i++) {
+        for (size_t end = k + w->view->threads[i]; k < end; k++)
+            if (t->mean[k] == begun)
+                begun++, shared++;
+        shared -= ended[i];
+        open[i] = shared > 0;
+    }
+}
+
+/* Is the CPU time unknown at more than one of MOST ends of windows? Windows continue WITH_NEXT (NULL: none does). */
+static bool are_unknown(const struct fit_windows *w, const bool *open, const bool *with_next,
+                        size_t most)
+{
+    size_t ends = 0, unknown = 0;
+    for (size_t i = 0; i + 1 < w->view->stretch->count; i++) {
+        size_t window = fit_window_of(w, 1, i);
+        if (fit_window_of(w, 1, i + 1) == window || (with_next != NULL && with_next[window]))
+            continue;
+        ends++;
+        unknown += open[i];
+    }
+    return unknown * most > ends;
+}
+
+bool fit_scattered_is(const struct fit_windows *w, const bool *with_next)
+{
+    bool open[STRETCH];
+    find_open(w, open);
+    return are_unknown(w, open, NULL, MOST_OPEN) || are_unknown(w, open, with_next, MOST_LEFT_OPEN);
+}
+
+void fit_scattered_join(const struct fit_windows *w, bool *with_next)
+{
+    size_t count = w->view->stretch->count, ran = 0, samples = 0;
+    for (size_t k = 0; k < w->view->thread_samples; k++)
+        ran += w->view->cpu_ns[k] > 0;
+    size_t length = ran > 0 ? LONG * count / ran + 1 : count;
+    length = length > LEAST_LENGTH ? length : LEAST_LENGTH;
+    memset(with_next, true, w->count * sizeof *with_next);
+    for (size_t i = 0; i + 1 < count; i++) {
+        size_t window = fit_window_of(w, 1, i);
+        if (++samples < length || fit_window_of(w, 1, i + 1) == window)
+            continue;
+        with_next[window] = false;
+        samples = 0;
+    }
+}
+
+/* ---- errors ---- */
+
+/* What is random about the looks of a stretch. */
+struct moments {
+    double mean;   /* interval [ns] */
+    double spread; /* its squared coefficient of variation */
+};
+
+static struct moments measure(const struct stretch *s)
+{
+    double sum = 0, squares = 0, count = (double)s->count;
+    for (size_t i = 0; i < s->count; i++) {
+        sum += s->ns[i];
+        squares += s->ns[i] * s->ns[i];
+    }
+    double spread = sum > 0 ? squares * count / (sum * sum) - 1 : 0;
+    return (struct moments){sum / count, fmin(MOST_SPREAD, fmax(0, spread))};
+}
+
+/* Bits that depend on X as if at random, the same in each run (splitmix64). */
+static inline uint64_t random_bits(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static inline double either(double value, uint64_t bits)
+{
+    return (bits & 1) != 0 ? value : -value;
+}
+
+/* The error of each thread for itself: it is found running in a part of the looks. */
+static void find_own(struct fit_times *t, const struct moments *m)
+{
+    for (uint32_t j = 0; j < t->threads; j++) {
+        struct fit_looks *looks = &t->looks[j];
+        double found = looks->ran > 0 ? (double)looks->ran * m->mean / looks->cpu_ns : 1;
+        looks->error = sqrt(fmax(0, (1 - fmin(1, found)) * (1 - m->spread)));
+    }
+}
+
+/* Draws the error of each look, by its CPU time, and the sum of the errors of each mean. */
+static void draw(const struct fit_view *v, struct fit_times *t)
+{
+    struct moments m = measure(v->stretch);
+    double common = sqrt(m.spread);
+    find_own(t, &m);
+    mem_reserve(&t->error, &t->error_capacity, v->thread_samples + 1, sizeof *t->error);
+    for (size_t i = 0, k = 0; i < v->stretch->count; i++) {
+        uint64_t bits = random_bits(v->number + i);
+        for (size_t seat = 0; seat < v->threads[i]; seat++, k++) {
+            if (t->mean[k] == FIT_NO_MEAN)
+                continue;
+            t->error[k] = either(common, bits) +
+                          either(t->looks[t->thread[k]].error, random_bits(bits + seat + 1));
+            t->means[t->mean[k]].error += t->error[k];
+        }
+    }
+}
+
+/* Turns sums of errors into their means. */
+static void settle(struct fit_times *t)
+{
+    for (uint32_t m = 0; m < t->mean_count; m++) {
+        struct fit_mean *mean = &t->means[m];
+        double n = (double)mean->samples;
+        mean->error /= n;
+        mean->scale = n > 1 ? sqrt(n / (n - 1)) : 0;
+        mean->column = FIT_WAITS;
+    }
+}
+
+/* A change of row anywhere among the N looks of MEAN has the error n (n + 1) / 6 (n - 1) c^2 on average, of which
+ * fit_count_switch expects twelve times as much. */
+static void count_change(struct fit *fit, struct fit_mean *mean, uint16_t column)
+{
+    double n = (double)mean->samples;
+    if (mean->column != FIT_WAITS && mean->column != column)
+        fit_count_switch(fit, mean->column, column, mean->cpu_ns * sqrt(2 * n * (n + 1) / (n - 1)));
+    mean->column = column;
+}
+
+/* Sample I ended with K, which ran. */
+static void add_look(struct fit_windows *w, size_t i, size_t k)
+{
+    struct fit *fit = w->fit;
+    const struct fit_times *t = &fit->times;
+    struct fit_mean *mean = &t->means[t->mean[k]];
+    double c = w->view->cpu_ns[k];
+    double x = fit_to_tick(c), e = fit_to_tick((t->error[k] - mean->error) * mean->scale * c);
+    double *cpu = fit_entry_of(fit, fit_window_of(w, 1, i), fit->of[k]);
+    cpu[0] += x;
+    cpu[1] += x + e;
+    cpu[2] += x - e;
+    count_change(fit, mean, fit->of[k]);
+}
+
+void fit_scattered_add(struct fit_windows *w)
+{
+    const struct fit_view *v = w->view;
+    struct fit_times *t = &w->fit->times;
+    draw(v, t);
+    settle(t);
+    for (size_t i = 0, k = 0; i < v->stretch->count; i++) {
+        bool counts = v->counts == NULL || v->counts[i];
+        for (size_t end = k + v->threads[i]; k < end; k++)
+            if (counts && t->mean[k] != FIT_NO_MEAN)
+                add_look(w, i, k);
+    }
+}
