@@ -7,7 +7,6 @@
  * may change within the interval.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_regular.h"
-#include "analyze/attribute/fit_scattered.h"
 
 #include <math.h>
 

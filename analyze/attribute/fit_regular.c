@@ -505,7 +505,8 @@ INLINE void walk_own(struct regular *r, const struct segment *s, size_t n, size_
 INLINE void add_own_threads(struct regular *r, const struct segment *s, size_t n)
 {
     size_t first = s->first + s->begins_cut, end = s->end - s->ends_cut;
-    r->w->fit->own.paired += n * ((end - first) / 2 - (first == 0 && end > 1)); /* see look_back */
+    r->w->fit->own.paired +=
+        (exact)n * ((end - first) / 2 - (first == 0 && end > 1)); /* see look_back */
     see(r, n * s->first, n * s->end);
     for (size_t j = 0; j < n; j++)
         if (!add_steady(r, s, n, j, false))
@@ -550,7 +551,7 @@ static void look_back(const struct regular *r)
     const struct fit_windows *w = r->w;
     struct fit_own *own = &w->fit->own;
     add_products(w->view->cpu_ns, w->fit->of, r->n, w->view->thread_samples, own);
-    own->inside += r->n * count_inside(w->in[0], w->in[1], r->count);
+    own->inside += (exact)r->n * count_inside(w->in[0], w->in[1], r->count);
 }
 
 /* ---- complete windows ---- */

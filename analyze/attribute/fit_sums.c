@@ -215,8 +215,8 @@ INLINE void add_heading(const struct terms *t, size_t i, size_t count, double ra
 INLINE void add_rows(const struct terms *t, size_t i, size_t count, words *restrict sums)
 {
     double per_ns = 1 / t->ns, rate = t->energy / t->ns;
-    words *row[LANES];
-    for (size_t r = 0; r < count; r++)
+    words *row[LANES] = {sums + fit_pairs(t->column[i])};
+    for (size_t r = 1; r < count; r++)
         row[r] = sums + fit_pairs(t->column[i + r]);
     for (size_t j = 0; j < i; j += LANES)
         for (size_t r = 0; r < count; r++)

@@ -17,7 +17,7 @@
 /* Successive samples of a thread that ran, with the same CPU time: together, that is exact. */
 struct fit_mean {
     double cpu_ns, ns;   /* of each; how long it seemed to run up to the last */
-    double error, scale; /* see fit_scattered.h */
+    double error, scale; /* see fit_scattered.c */
     uint16_t column;     /* the same: of its latest sample, FIT_WAITS before the first */
     size_t samples, last;
     bool begins, ends; /* in this stretch */
@@ -30,13 +30,13 @@ struct fit_looks {
     size_t ran, alike, waited; /* samples; those with the CPU time of the one that ran before */
     size_t changes;            /* between running and waiting */
     uint32_t mean;             /* the latest */
-    double error;              /* see fit_scattered.h */
+    double error;              /* see fit_scattered.c */
 };
 
 /* Work space. */
 struct fit_times {
     double *cpu_ns; /* by thread sample [ns] */
-    double *error;  /* the same: see fit_scattered.h */
+    double *error;  /* the same: see fit_scattered.c */
     struct stretch_use *uses;
     uint32_t *thread, *mean; /* by thread sample: its thread; the mean that is its CPU time */
     bool *waits;             /* by thread sample: its CPU time is that of waiting */

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/attribute/fit_scattered.h"
 #include "analyze/attribute/weigh.h"
 #include "base/bytes.h"
 #include "base/vectors.h"

@@ -29,7 +29,7 @@ struct fit_windows {
     const double *energy;           /* [J] */
     bool differ;                    /* see fit_times_differ */
     bool timed;                     /* NS and LAST are known */
-    bool scattered;                 /* see fit_scattered.h */
+    bool scattered;                 /* see fit_scattered.c */
     bool seen;                      /* see fit_seen_fill */
     bool own;                       /* samples have intervals of their own: see fit_own.h */
     bool divided;                   /* samples without threads divide CPU times: see is_divided */
@@ -67,6 +67,16 @@ void fit_add_lines(struct fit_windows *windows);
 
 /* The same for threads that are in every sample, if samples have intervals of their own. */
 void fit_own_add_threads(struct fit_windows *windows);
+
+/* Is the CPU time of threads unknown at too many ends of windows? These are where WITH_NEXT is not set. TIMES follows the view. */
+bool fit_scattered_is(const struct fit_windows *windows, const bool *with_next);
+
+/* Joins windows until they are long compared with the looks among which CPU times are divided. The moments do not depend on
+ * which looks found threads running. */
+void fit_scattered_join(const struct fit_windows *windows, bool *with_next);
+
+/* The same as fit_add_lines, then. */
+void fit_scattered_add(struct fit_windows *windows);
 
 /* Window N of the stretch, without its CPU times. */
 struct fit_inner fit_inner_of(const struct fit_windows *w, size_t n);
