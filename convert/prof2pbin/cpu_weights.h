@@ -20,9 +20,9 @@
  *
  * The CPU time of a thread that was never seen running goes to sightings of threads of its process with the same
  * name, or else to those of its process. If its process used less than 10 ms, it goes to such processes of the same
- * program, to those that began in the same way (forked, or by exec) if there are any; others keep their time. The short threads among these represent those that were missed: their CPU time is
- * pooled, and divided equally among their sightings, POOL at a time. If there are no short threads, the others
- * share the CPU time in proportion to theirs. It is reported as unsampled, with the last record of the thread, if no
+ * program, to those that began in the same way (forked, or by exec) if there are any; others keep their time. The
+ * short threads among these represent those that were missed: their CPU time is pooled, and divided equally among
+ * their sightings, POOL at a time. If there are no short threads, the others share the CPU time in proportion to theirs. It is reported as unsampled, with the last record of the thread, if no
  * such thread was seen, or if the thread used more than chance can explain: MISSED times the CPU time that is sampled
  * once on average. What the kernel counted for a process or the run, and the engine did not, is unsampled, too. All
  * CPU time is accounted for.

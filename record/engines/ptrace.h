@@ -41,10 +41,10 @@ struct engine_run {
     bool sleepers;      /* a thread of the last sample sometimes sleeps */
     bool calling;       /* a process was seen in system calls lately */
     bool away;          /* the sampler avoids the CPUs of threads */
-    int widest,
-        widest_for; /* how many CPUs threads had at a time lately, and for how many samples that is remembered */
-    bool at_once;  /* the sampler did not wait for a CPU when it woke */
-    bool any_late; /* a thread was seen late, and had been on a CPU: ptrace_late */
+    int widest;         /* on how many CPUs threads ran at a time lately ... */
+    int widest_for;     /* ... which is remembered for so many samples */
+    bool at_once;       /* the sampler did not wait for a CPU when it woke */
+    bool any_late;      /* a thread was seen late, and had been on a CPU: ptrace_late */
     /* Sightings in user code on the CPU of the sampler, of threads that sometimes sleep; those that the scheduler's
      * counts confirm. */
     uint64_t likely, exact;

@@ -365,8 +365,8 @@ static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
  * runs until it is interrupted, often to the end of its next system call. Nor does it disturb another CPU or program then. But
  * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
  * then run the sampler when the page fault has been counted. From another CPU it sees them. Threads that sleep may wake
- * on any CPU: the sampler then follows them with each sample, unless it can avoid them. Where threads often call the kernel on several CPUs, it takes these
- * in turn, so that each thread is also seen where it was (prof2pbin compares the two). */
+ * on any CPU: the sampler then follows them with each sample, unless it can avoid them. Where threads often call the kernel on
+ * several CPUs, it takes these in turn, so that each thread is also seen where it was (prof2pbin compares the two). */
 static void choose_cpu(struct engine_run *run)
 {
     bool faulting = false, calling = false;
