@@ -316,13 +316,13 @@ static void quantity_facts(struct row_view *v, double wall)
 
 static void source_facts(struct row_view *v, const struct pbin_meta *meta)
 {
-    double lag = aggregate_options_of(v->aggregate)->rows.weigh.lag;
+    const struct attribution_options *o = &aggregate_options_of(v->aggregate)->rows;
     if (meta->value != NULL)
         add_fact(v, "value", "measured by", "", cell_text(meta->value));
     if (meta->scope != NULL)
         add_fact(v, "scope", "scope", "", cell_text(meta->scope));
-    if (lag > 0)
-        add_fact(v, "sensor_lag_s", "lag of the sensor", "s", cell_real(lag));
+    if ((o->given & 1U << OPTION_LAG) != 0)
+        add_fact(v, "sensor_lag_s", "lag of the sensor", "s", cell_real(o->weigh.lag));
 }
 
 /* Part number P of the quantity, "energy_idle_J" or "charge_idle". */

@@ -40,7 +40,7 @@ class SensorLag(tool.Case):
     def found(self, path, *options):
         ended = tool.run(["pbin-aggregate", "-q", "--sensor-lag=auto", "--format=json", *options, path])
         self.assertEqual((ended.status, ended.err), (0, ""))
-        return json.loads(ended.out)["profile"].get("sensor_lag_s", 0) * 1000
+        return json.loads(ended.out)["profile"]["sensor_lag_s"] * 1000
 
     @unittest.skipIf(tool.is_asan(), "reads each profile 25 times, along paths that other tests take, too")
     def test_is_found(self):
