@@ -13,6 +13,7 @@ static const uint64_t worth = 100; /* parts of the run, if it is not short: wort
 static const uint64_t least_switching = SECOND / 1000;
 static const double much_kernel = 0.05; /* of the CPU time */
 static const double much_less = 0.8;    /* of the requested rate: worth a line */
+static const double starving = 0.5;     /* of the requested rate: the sampler seldom gets a CPU */
 static const uint64_t many_late = 20;   /* one in this many samples: worth a line */
 static const double countable = 20;     /* samples: fewer show no rate */
 
@@ -48,8 +49,9 @@ static void print_samples(const struct options *o, const struct engine_result *r
         fprintf(stderr,
                 "sampler: %" PRIu64
                 " of the samples were late, for lack of real-time priority on busy "
-                "CPUs: shares of time may be wrong by a few percent\n",
-                r->late);
+                "CPUs: shares of time may be wrong by %s\n",
+                r->late,
+                r->reached < starving * o->engine.frequency ? "half and more" : "a few percent");
     if (r->switching > r->wall / worth && r->switching >= least_switching)
         fprintf(
             stderr,

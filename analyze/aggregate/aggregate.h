@@ -96,8 +96,9 @@ double aggregate_stay(const struct aggregate *aggregate);
  * Returns 0, or -1 with ERR filled if the sums do not suffice. */
 int aggregate_fit(struct aggregate *aggregate, struct error *err);
 
-/* Sets *PART as fit_unexplained, instead of aggregate_fit. Returns 0, or -1 with ERR filled if the sums do not suffice. */
-int aggregate_unexplained(const struct aggregate *aggregate, bool moved, double *part,
+/* As fit_unexplained, instead of aggregate_fit. */
+struct fit_rest;
+int aggregate_unexplained(const struct aggregate *aggregate, bool moved, struct fit_rest *rest,
                           struct error *err);
 
 /* The precision of a row's energy after aggregate_fit. */

@@ -191,9 +191,10 @@ int aggregate_fit(struct aggregate *a, struct error *err)
     return result;
 }
 
-int aggregate_unexplained(const struct aggregate *a, bool moved, double *part, struct error *err)
+int aggregate_unexplained(const struct aggregate *a, bool moved, struct fit_rest *rest,
+                          struct error *err)
 {
-    return fit_unexplained(a->fit, moved, part, err);
+    return fit_unexplained(a->fit, moved, rest, err);
 }
 
 const struct fitted *aggregate_fitted(const struct aggregate *a, size_t number)

@@ -41,6 +41,9 @@
 #define MIN_VARIANCE 0.25
 #define MAX_KNOWN    100.0
 
+/* Is added to correlations of columns that may not be distinguishable. */
+#define RIDGE 1e-6
+
 /* Rows with a smaller fraction of the CPU time share one power, as do rows beyond the greatest number. */
 enum { RARE = 1000 };
 
@@ -107,24 +110,30 @@ static void choose_columns(struct problem *p, const struct fit *fit)
     p->columns++;
 }
 
+/* Rows that share a column are added up as integers, so that their order does not matter. */
 static void add_sums(struct problem *p, const struct fit *fit, size_t set)
 {
     size_t n = p->columns;
+    exact *s = mem_zalloc(n * n + n, sizeof *s), *b = s + n * n;
     for (size_t a = 0; a < fit->columns; a++) {
         if (p->from[a] == FIT_NONE || a == FIT_ENERGY)
             continue;
         size_t i = p->from[a];
-        p->b[set][i] += exact_approximate(*fit_sum(fit, set, a, FIT_ENERGY), ENERGY_SHIFT);
-        for (size_t b = 0; b <= a; b++) {
-            if (p->from[b] == FIT_NONE || b == FIT_ENERGY)
+        b[i] += *fit_sum(fit, set, a, FIT_ENERGY);
+        for (size_t c = 0; c <= a; c++) {
+            if (p->from[c] == FIT_NONE || c == FIT_ENERGY)
                 continue;
-            size_t j = p->from[b];
-            double value = exact_approximate(*fit_sum(fit, set, a, b), TIME_SHIFT);
-            p->s[set][i * n + j] += value;
-            if (a != b)
-                p->s[set][j * n + i] += value;
+            size_t j = p->from[c];
+            s[i * n + j] += *fit_sum(fit, set, a, c);
+            if (a != c)
+                s[j * n + i] += *fit_sum(fit, set, a, c);
         }
     }
+    for (size_t i = 0; i < n * n; i++)
+        p->s[set][i] = exact_approximate(s[i], TIME_SHIFT);
+    for (size_t i = 0; i < n; i++)
+        p->b[set][i] = exact_approximate(b[i], ENERGY_SHIFT);
+    free(s);
 }
 
 static void *new_values(size_t count)
@@ -828,26 +837,61 @@ int fit_powers(const struct fit *fit, const double *entered, struct fit_power *p
     return solved ? 0 : no_solution(err);
 }
 
-/* See fit_unexplained. */
-static double unexplained(const struct problem *p, bool moved)
+/* The sum of squares that unconstrained powers of all columns leave, without corrections [J^2/ns]: both would change with the
+ * lag by leaps. MATRIX and SIDE are the sums. */
+static double rest_of_all(const struct problem *p, const double *matrix, const double *side)
 {
-    double joule = 0, rest = difference(p, p->power) - (moved ? 2 : 1) * p->leaps;
-    for (size_t g = 0; g < FIT_GROUPS; g++)
-        joule += p->b[g][0];
-    double variance = p->squares - joule * joule / p->time;
+    size_t n = p->columns;
+    double *scaled = new_values(n * n), *right = new_values(n), *scale = new_values(n),
+           *power = new_values(n), rest = p->squares;
+    for (size_t i = 0; i < n; i++)
+        scale[i] = matrix[i * n + i] > 0 ? 1 / sqrt(matrix[i * n + i]) : 0;
+    for (size_t i = 0; i < n; i++) {
+        right[i] = side[i] * scale[i];
+        for (size_t j = 0; j < n; j++)
+            scaled[i * n + j] = matrix[i * n + j] * scale[i] * scale[j];
+        scaled[i * n + i] = 1 + RIDGE;
+    }
+    if (!solve_symmetric(p->lapack, n, scaled, right, power))
+        rest = NAN;
+    for (size_t i = 0; i < n; i++) {
+        rest -= 2 * power[i] * right[i];
+        for (size_t j = 0; j < n; j++)
+            rest += power[i] * power[j] * (scaled[i * n + j] - (i == j ? RIDGE : 0));
+    }
+    free(scaled);
+    free(right);
+    free(scale);
+    free(power);
+    return rest;
+}
+
+static double part_of_all(const struct problem *p, bool moved)
+{
+    size_t n = p->columns;
+    double *matrix = new_values(n * n), *side = new_values(n);
+    for (size_t set = 0; set < SETS; set++) {
+        for (size_t i = 0; i < n * n; i++)
+            matrix[i] += p->s[set][i];
+        for (size_t i = 0; i < n; i++)
+            side[i] += p->b[set][i];
+    }
+    double rest = rest_of_all(p, matrix, side) - (moved ? 2 : 1) * p->leaps;
+    double variance = p->squares - side[0] * side[0] / p->time;
+    free(matrix);
+    free(side);
     return variance > 0 ? rest / variance : 0;
 }
 
-int fit_unexplained(const struct fit *fit, bool moved, double *part, struct error *err)
+int fit_unexplained(const struct fit *fit, bool moved, struct fit_rest *rest, struct error *err)
 {
     struct problem p;
     struct lapack *lapack = prepare_lapack(fit, err);
     if (lapack == NULL)
         return -1;
     start(&p, fit, lapack);
-    bool solved = solve(&p);
-    if (solved)
-        *part = unexplained(&p, moved);
+    *rest = (struct fit_rest){p.time > 0 ? part_of_all(&p, moved) : NAN,
+                              (double)fit->switched[FIT_TIME]};
     end(&p);
-    return solved ? 0 : no_solution(err);
+    return isnan(rest->part) ? no_solution(err) : 0;
 }

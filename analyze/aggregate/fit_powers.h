@@ -26,8 +26,14 @@ struct fit_power {
 int fit_powers(const struct fit *fit, const double *entered, struct fit_power *powers,
                struct error *err);
 
-/* Sets *PART to the part of the variance of the energies of windows that the powers do not explain; it can be slightly below
- * 0. MOVED: a lag of the sensor has moved windows, so that moments of leaps have twice the error. Returns as fit_powers. */
-int fit_unexplained(const struct fit *fit, bool moved, double *part, struct error *err);
+/* What powers leave of the energies of windows. */
+struct fit_rest {
+    double part; /* of their variance; it can be slightly below 0 */
+    double windows;
+};
+
+/* Sets *REST for powers of all columns, whether or not they can be distinguished. MOVED: a lag of the sensor has moved
+ * windows, so that moments of leaps have twice the error. Returns as fit_powers. */
+int fit_unexplained(const struct fit *fit, bool moved, struct fit_rest *rest, struct error *err);
 
 #endif

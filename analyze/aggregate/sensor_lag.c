@@ -16,10 +16,12 @@
 #include <math.h>
 #include <sys/stat.h>
 
+#include "analyze/aggregate/fit_powers.h"
+
 enum { STEPS = 16, SECTIONS = 8 };
 static const double step = 0.25, golden = 0.6180339887498949; /* step: updates */
-/* Another lag than 0 has to leave less than this part of what is unexplained without it. */
-static const double better = 0.8;
+/* Another lag than 0 has to explain this part of what is unexplained without it; from few windows, more: chance would do that. */
+static const double least_gain = 0.2, chance = 4; /* divided by the square root of windows */
 
 struct search {
     const struct inputs *inputs;
@@ -29,13 +31,14 @@ struct search {
 };
 
 struct attempt {
-    double lag, unexplained;
+    double lag, unexplained, windows;
 };
 
 /* Sets UNEXPLAINED for the lag of TO, and the time between updates. Returns 0, or -1 with ERR filled. */
 static int try_lag(struct search *s, struct attempt *to, struct error *err)
 {
     struct reporter silent = {.quiet = true};
+    struct fit_rest rest = {0};
     double samples;
     s->options.rows.weigh.lag = to->lag;
     struct aggregate *a = aggregate_new(&s->options);
@@ -43,7 +46,9 @@ static int try_lag(struct search *s, struct attempt *to, struct error *err)
     if (result == 0 && to->lag == 0)
         s->update = aggregate_window(a, &samples);
     if (result == 0)
-        result = aggregate_unexplained(a, to->lag > 0, &to->unexplained, err);
+        result = aggregate_unexplained(a, to->lag > 0, &rest, err);
+    to->unexplained = rest.part;
+    to->windows = rest.windows;
     if (result == 0)
         report_verbose(s->reporter, "--sensor-lag=%.6f: %.3f %% of the variance is unexplained",
                        to->lag, 100 * to->unexplained);
@@ -113,6 +118,7 @@ int sensor_lag_find(const struct inputs *inputs, const struct aggregate_options 
         best = best_of(best, attempt_at(&s, i * step * s.update));
     double low = fmax(best.lag - step * s.update, 0), high = best.lag + step * s.update;
     best = best_of(best, divide(&s, low, high));
-    *lag = best.unexplained < better * none.unexplained ? round(best.lag * 1e6) / 1e6 : 0;
+    double gain = fmax(least_gain, chance / sqrt(none.windows));
+    *lag = best.unexplained < (1 - gain) * none.unexplained ? round(best.lag * 1e6) / 1e6 : 0;
     return 0;
 }
