@@ -1,4 +1,4 @@
-"""The libFuzzer targets: their corpora, past failures, and five seconds of new inputs each. "make fuzz" runs longer.
+"""The libFuzzer targets: their corpora, past failures, and three seconds of new inputs each. "make fuzz" runs longer.
 
 Two targets at a time, beside the other tests (tests/run: BESIDE).
 
@@ -14,7 +14,7 @@ import unittest
 import priority
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fuzz")
-SECONDS = 5
+SECONDS = 3
 
 
 def load():
