@@ -245,15 +245,11 @@ static void scale(const struct problem *p, double *matrix, double *side)
     }
 }
 
-/* The whole problem, with 1 on the diagonal. Returns the unknown whose sum of squares is no more than its error, or
+/* Scales the problem so that 1 is on the diagonal. Returns the unknown whose sum of squares is no more than its error, or
  * their number if there is none. */
-static size_t prepare(struct problem *p)
+static size_t scale_to_correlations(struct problem *p)
 {
     size_t m = p->unknowns, lost = m;
-    memset(p->matrix, 0, m * m * sizeof *p->matrix);
-    memset(p->side, 0, m * sizeof *p->side);
-    for (size_t g = 0; g < FIT_GROUPS; g++)
-        collect(p, g, 1, p->matrix, p->side);
     for (size_t i = 0; i < m; i++) {
         double square = p->matrix[i * m + i];
         p->scale[i] = square > 0 ? 1 / sqrt(square) : 0;
@@ -262,6 +258,17 @@ static size_t prepare(struct problem *p)
     }
     scale(p, p->matrix, p->side);
     return lost;
+}
+
+/* The whole problem, scaled. Returns as scale_to_correlations. */
+static size_t prepare(struct problem *p)
+{
+    size_t m = p->unknowns;
+    memset(p->matrix, 0, m * m * sizeof *p->matrix);
+    memset(p->side, 0, m * sizeof *p->side);
+    for (size_t g = 0; g < FIT_GROUPS; g++)
+        collect(p, g, 1, p->matrix, p->side);
+    return scale_to_correlations(p);
 }
 
 /* A column with unknown U, which is a row rather than idle time if there is one. */
@@ -837,49 +844,22 @@ int fit_powers(const struct fit *fit, const double *entered, struct fit_power *p
     return solved ? 0 : no_solution(err);
 }
 
-/* The sum of squares that unconstrained powers of all columns leave, without corrections [J^2/ns]: both would change with the
- * lag by leaps. MATRIX and SIDE are the sums. */
-static double rest_of_all(const struct problem *p, const double *matrix, const double *side)
+/* What unconstrained powers of all columns leave of the variance of energies, without corrections: both would change with the
+ * lag by leaps. Call it before unknowns are joined. NaN: unknown. */
+static double unexplained(struct problem *p, bool moved)
 {
-    size_t n = p->columns;
-    double *scaled = new_values(n * n), *right = new_values(n), *scale = new_values(n),
-           *power = new_values(n), rest = p->squares;
+    size_t n = p->unknowns;
+    for (size_t set = 0; set < SETS; set++)
+        collect(p, set, 1, p->matrix, p->side);
+    double joule = p->side[0], rest = p->squares - (moved ? 2 : 1) * p->leaps;
+    double variance = p->squares - joule * joule / p->time;
+    scale_to_correlations(p);
     for (size_t i = 0; i < n; i++)
-        scale[i] = matrix[i * n + i] > 0 ? 1 / sqrt(matrix[i * n + i]) : 0;
-    for (size_t i = 0; i < n; i++) {
-        right[i] = side[i] * scale[i];
-        for (size_t j = 0; j < n; j++)
-            scaled[i * n + j] = matrix[i * n + j] * scale[i] * scale[j];
-        scaled[i * n + i] = 1 + RIDGE;
-    }
-    if (!solve_symmetric(p->lapack, n, scaled, right, power))
-        rest = NAN;
-    for (size_t i = 0; i < n; i++) {
-        rest -= 2 * power[i] * right[i];
-        for (size_t j = 0; j < n; j++)
-            rest += power[i] * power[j] * (scaled[i * n + j] - (i == j ? RIDGE : 0));
-    }
-    free(scaled);
-    free(right);
-    free(scale);
-    free(power);
-    return rest;
-}
-
-static double part_of_all(const struct problem *p, bool moved)
-{
-    size_t n = p->columns;
-    double *matrix = new_values(n * n), *side = new_values(n);
-    for (size_t set = 0; set < SETS; set++) {
-        for (size_t i = 0; i < n * n; i++)
-            matrix[i] += p->s[set][i];
-        for (size_t i = 0; i < n; i++)
-            side[i] += p->b[set][i];
-    }
-    double rest = rest_of_all(p, matrix, side) - (moved ? 2 : 1) * p->leaps;
-    double variance = p->squares - side[0] * side[0] / p->time;
-    free(matrix);
-    free(side);
+        p->matrix[i * n + i] = 1 + RIDGE;
+    if (!(p->time > 0) || !solve_symmetric(p->lapack, n, p->matrix, p->side, p->power))
+        return NAN;
+    for (size_t i = 0; i < n; i++)
+        rest -= p->power[i] * (p->side[i] + RIDGE * p->power[i]);
     return variance > 0 ? rest / variance : 0;
 }
 
@@ -890,8 +870,7 @@ int fit_unexplained(const struct fit *fit, bool moved, struct fit_rest *rest, st
     if (lapack == NULL)
         return -1;
     start(&p, fit, lapack);
-    *rest = (struct fit_rest){p.time > 0 ? part_of_all(&p, moved) : NAN,
-                              (double)fit->switched[FIT_TIME]};
+    *rest = (struct fit_rest){unexplained(&p, moved), (double)fit->switched[FIT_TIME]};
     end(&p);
     return isnan(rest->part) ? no_solution(err) : 0;
 }

@@ -26,12 +26,13 @@ static const double least_gain = 0.2, chance = 4; /* divided by the square root 
 struct search {
     const struct inputs *inputs;
     struct aggregate_options options;
-    double update; /* time between updates of the sensor [s] */
+    double update;  /* time between updates of the sensor [s] */
+    double windows; /* without a lag */
     const struct reporter *reporter;
 };
 
 struct attempt {
-    double lag, unexplained, windows;
+    double lag, unexplained;
 };
 
 /* Sets UNEXPLAINED for the lag of TO, and the time between updates. Returns 0, or -1 with ERR filled. */
@@ -43,12 +44,13 @@ static int try_lag(struct search *s, struct attempt *to, struct error *err)
     s->options.rows.weigh.lag = to->lag;
     struct aggregate *a = aggregate_new(&s->options);
     int result = inputs_aggregate(s->inputs, a, &silent, err);
-    if (result == 0 && to->lag == 0)
-        s->update = aggregate_window(a, &samples);
     if (result == 0)
         result = aggregate_unexplained(a, to->lag > 0, &rest, err);
+    if (result == 0 && to->lag == 0) {
+        s->update = aggregate_window(a, &samples);
+        s->windows = rest.windows;
+    }
     to->unexplained = rest.part;
-    to->windows = rest.windows;
     if (result == 0)
         report_verbose(s->reporter, "--sensor-lag=%.6f: %.3f %% of the variance is unexplained",
                        to->lag, 100 * to->unexplained);
@@ -118,7 +120,7 @@ int sensor_lag_find(const struct inputs *inputs, const struct aggregate_options 
         best = best_of(best, attempt_at(&s, i * step * s.update));
     double low = fmax(best.lag - step * s.update, 0), high = best.lag + step * s.update;
     best = best_of(best, divide(&s, low, high));
-    double gain = fmax(least_gain, chance / sqrt(none.windows));
+    double gain = fmax(least_gain, chance / sqrt(s.windows));
     *lag = best.unexplained < (1 - gain) * none.unexplained ? round(best.lag * 1e6) / 1e6 : 0;
     return 0;
 }
