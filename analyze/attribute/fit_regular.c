@@ -645,27 +645,23 @@ INLINE void end_window(struct regular *r, size_t window)
         fit_take_inner(w->fit, &inner);
 }
 
+INLINE void add_any_threads(struct regular *r, const struct segment *s, size_t n)
+{
+    if (r->w->own)
+        add_own_threads(r, s, n);
+    else
+        add_threads(r, s, n);
+}
+
 VECTORS
 static void add_window(struct regular *r, const struct segment *s)
 {
     if (r->n == 1)
-        add_threads(r, s, 1);
+        add_any_threads(r, s, 1);
     else if (r->n == 2)
-        add_threads(r, s, 2);
+        add_any_threads(r, s, 2);
     else
-        add_threads(r, s, r->n);
-    end_window(r, s->window);
-}
-
-VECTORS
-static void add_own_window(struct regular *r, const struct segment *s)
-{
-    if (r->n == 1)
-        add_own_threads(r, s, 1);
-    else if (r->n == 2)
-        add_own_threads(r, s, 2);
-    else
-        add_own_threads(r, s, r->n);
+        add_any_threads(r, s, r->n);
     end_window(r, s->window);
 }
 
@@ -687,10 +683,7 @@ void fit_add_regular(struct fit_windows *w)
     memset(r.seen, 0, sizeof r.seen);
     w->taken_from = fit_window_of(w, 0, s.first);
     for (; find_segment(w, r.end, &s); s = next_segment(&s)) {
-        if (w->own)
-            add_own_window(&r, &s);
-        else
-            add_window(&r, &s);
+        add_window(&r, &s);
         w->taken_end = s.window + 1;
     }
     if (w->own)
