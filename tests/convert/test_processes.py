@@ -883,27 +883,34 @@ class KernelShare(Case):
         user = [pc & 0xfff for pc in self.pcs(profile) if pc < KERNEL_HALF]
         self.assertAlmostEqual(sum(pc >= 0x200 for pc in user) / len(user), 2 / 3, delta=0.1)
 
+    def ticked(self, ext, rng, n, part, look):
+        """Converts N samples, 1 ms apart, of the thread that LOOK returns for its CPU time; the kernel has PART of the ticks. Returns
+        the profile and the samples."""
+        samples, times, ticks = [], [], [0, 0]
+        for i in range(n):
+            samples.append(Sample(1, [look((i + 1) * MS)]))
+            times.append((i + 1) * MS)
+            if rng.random() < MS / self.TICK:
+                ticks[rng.random() < part] += self.TICK
+            if i % 100 == 99:
+                ext.ticks.append((1, times[-1], *ticks, 0))
+                ticks = [0, 0]
+        return self.convert(run_of(samples), times, ext), samples
+
     def test_page_faults_stay_where_system_calls_are_too_many(self):
         """30 % are page faults at one place, 5 % are system calls. On other CPUs, more than half of the user code is seen in these."""
         rng, n = random.Random(3), 6000
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), "page_faults": "100000"}, [Image(1, "/bin/a")],
                        [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
-        samples, times, ticks = [], [], [0, 0]
-        for i in range(n):
+
+        def look(used):
             same, where = rng.random() < 0.5, rng.random()
             fault, call = where < 0.3, where < 0.35 or (not same and where < 0.75)
             flags = RAN | (SAME_CPU if same else 0)
-            thread = Thread(1, KERNEL, (i + 1) * MS, flags | CALLER | FAULT, 0x1010) if fault and not same else \
-                Thread(1, 0x1010, (i + 1) * MS, flags) if fault else \
-                Thread(1, KERNEL, (i + 1) * MS, flags | CALLER, 0x8ff0) if call else Thread(1, 0x2000, (i + 1) * MS, flags)
-            samples.append(Sample(1, [thread]))
-            times.append((i + 1) * MS)
-            if rng.random() < MS / self.TICK:
-                ticks[rng.random() < 0.35] += self.TICK
-            if i % 100 == 99:
-                ext.ticks.append((1, times[-1], *ticks, 0))
-                ticks = [0, 0]
-        profile = self.convert(run_of(samples), times, ext)
+            return Thread(1, KERNEL, used, flags | CALLER | FAULT, 0x1010) if fault and not same else \
+                Thread(1, 0x1010, used, flags) if fault else \
+                Thread(1, KERNEL, used, flags | CALLER, 0x8ff0) if call else Thread(1, 0x2000, used, flags)
+        profile, _ = self.ticked(ext, rng, n, 0.35, look)
         self.assertAlmostEqual(self.kernel(profile), 0.35, delta=0.04)
         pcs = self.pcs(profile)
         self.assertLess(pcs.count(0x1010), 0.04 * n)
@@ -914,20 +921,14 @@ class KernelShare(Case):
         rng, n = random.Random(11), 8000
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), "page_faults": "100000"}, [Image(1, "/bin/a")],
                        [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
-        samples, times, ticks = [], [], [0, 0]
-        for i in range(n):
+
+        def look(used):
             fault = rng.random() < 0.1
             same = not fault and rng.random() < 0.5
             pc = 0x1010 if rng.random() < 0.2 else 0x2000 + 8 * rng.randrange(9)
-            samples.append(Sample(1, [Thread(1, KERNEL, (i + 1) * MS, RAN | CALLER | FAULT, 0x1010) if fault else
-                                      Thread(1, pc, (i + 1) * MS, RAN | (SAME_CPU if same else 0))]))
-            times.append((i + 1) * MS)
-            if rng.random() < MS / self.TICK:
-                ticks[rng.random() < 0.1] += self.TICK
-            if i % 100 == 99:
-                ext.ticks.append((1, times[-1], *ticks, 0))
-                ticks = [0, 0]
-        profile = self.convert(run_of(samples), times, ext)
+            return Thread(1, KERNEL, used, RAN | CALLER | FAULT, 0x1010) if fault else \
+                Thread(1, pc, used, RAN | (SAME_CPU if same else 0))
+        profile, samples = self.ticked(ext, rng, n, 0.1, look)
         self.assertAlmostEqual(self.kernel(profile), 0.1, delta=0.03)
         moved = [(t.pc, pc) for s, t in zip(profile.samples, (s.threads[0] for s in samples))
                  for pc in (profile.locations[s.entries[0][1]].pc,) if t.pc != pc]
