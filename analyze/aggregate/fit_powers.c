@@ -619,6 +619,23 @@ static bool join_alike(struct problem *p, bool sure)
     return joined;
 }
 
+/* Does a program that uses PROCESSORS all the time wait for hardly any of it? */
+static bool hardly_waits(const struct problem *p)
+{
+    return processors(p) * p->time - all_cpu(p) < SMALL_TIME * p->time;
+}
+
+/* The unknown to fix if that of row U is not known: idle power, if it matters less than the row's, because the program hardly
+ * waits. */
+static size_t least_needed(const struct problem *p, size_t u)
+{
+    double most = 0;
+    for (size_t v = is_idle(p, 0); v < p->unknowns; v++)
+        most = fmax(most, time_of(p, v));
+    bool idle = is_idle(p, 0) && hardly_waits(p) && time_of(p, u) >= SMALL_TIME * most;
+    return idle ? 0 : u;
+}
+
 /* Joins two unknowns that cannot be distinguished, or fixes one that is not known. Returns false if all are known. */
 static bool join_next(struct problem *p)
 {
@@ -637,15 +654,18 @@ static bool join_next(struct problem *p)
     }
     free(whole);
     if (!solved && m > 2) {
-        fix(p, m - 1,
-            any_other(p, m - 1)); /* the row with the least CPU time: its error equals its power */
+        worst =
+            least_needed(p, m - 1); /* the error of the row with the least CPU time is its power */
+        fix(p, worst, any_other(p, worst));
         return true;
     }
     if (!solved)
         return m > 1 && join_alike(p, true);
-    if (m > 1 && worst < m)
-        fix(p, worst, find_partner(p, worst));
-    return m > 1 && worst < m;
+    if (m < 2 || worst == m)
+        return false;
+    worst = least_needed(p, worst);
+    fix(p, worst, find_partner(p, worst));
+    return true;
 }
 
 /* ---- intervals ---- */

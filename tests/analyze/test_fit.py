@@ -469,6 +469,19 @@ class FitTest(tool.Case):
         self.assertEqual(self.sums(path), self.sums(path, "-j", "1", "--start", "0"))  # one sample at a time
         self.assertEqual(self.sums(path), self.sums(path, "-j", "4"))
 
+    def test_thread_that_hardly_waits(self):
+        """The power of the rest of the machine cannot be determined and belongs to the rows, which got the same power instead."""
+        for seed in range(3):
+            samples, truth = looks.record(random.Random(seed), 3, threads=1, hertz=1000, update=10 * MS, on=300, stays=(150, 200),
+                                          sleep=0, noise=1e-4)
+            rows, _ = self.rows(self.put("looks.pbin", make(samples, 1, 2, divided=16)))
+            self.assertEqual(rows["_idle"]["energy"], 0)
+            cpu = rows["f0"]["time"] + rows["f1"]["time"]
+            for name in ("f0", "f1"):
+                joule = truth[name] + truth["_idle"] * rows[name]["time"] / cpu
+                self.assertAlmostEqual(rows[name]["energy"], joule, delta=rows[name]["fit_ci95"])
+                self.assertLess(rows[name]["fit_ci95"], 0.06 * joule)
+
     @staticmethod
     def shared(rng, seconds, on=1.5 * MS, off=4.5 * MS, update=10 * MS, turns=1):
         """What prof2pbin makes of the ptrace engine beside other programs, which leave the CPU to the thread for ON,

@@ -11,18 +11,18 @@ import pbin
 MS = 1_000_000
 WATTS, IDLE_WATTS = (5, 15, 10, 30), 4  # of f0 and f1 in the first thread, f2 and f3 in the second; all the time
 SHARED_BY, SHARED_AT_UPDATE = 16, 2
-STAYS, SLEEP, ON, OFF = (5, 8), 4, 6, 3  # ms: in both functions of a thread, asleep; until it has to wait for a CPU, and for how long
+OFF = 3  # ms for which a thread has to wait for a CPU
 
 
 class Thread:
     """Stays: until when, with how much CPU time and energy so far, in which row, and whether it runs."""
 
-    def __init__(self, rng, number, seconds, preempted):
+    def __init__(self, rng, number, seconds, on, stays, sleep):
         self.ends, self.stays, self.shared, self.known = [], [], [], 0.0
         t = cpu = joule = 0.0
-        left = rng.expovariate(1 / ON / MS) if preempted else float("inf")
+        left = rng.expovariate(1 / on / MS)
         while t < seconds * 1e9:
-            for row, mean in ((2 * number, STAYS[0]), (2 * number + 1, STAYS[1]), (None, SLEEP)):
+            for row, mean in ((2 * number, stays[0]), (2 * number + 1, stays[1]), (None, sleep)):
                 need = mean * MS * rng.uniform(0.5, 1.5)
                 while need > 0:
                     ran = need if row is None else min(need, left)
@@ -31,7 +31,7 @@ class Thread:
                     t, need, left = t + ran, need - ran, left - (0 if row is None else ran)
                     self.put(t, cpu, joule, row, row is not None)
                     if left <= 0:
-                        t, left = t + rng.expovariate(1 / OFF / MS), rng.expovariate(1 / ON / MS)
+                        t, left = t + rng.expovariate(1 / OFF / MS), rng.expovariate(1 / on / MS)
                         self.put(t, cpu, joule, row, False)
 
     def put(self, t, *state):
@@ -61,11 +61,13 @@ def moments(rng, mean, end):
         yield t
 
 
-def record(rng, seconds, threads=2, hertz=3300, update=MS, marked=0.1, missed=0.0, preempted=True):
+def record(rng, seconds, threads=2, hertz=3300, update=MS, marked=0.1, missed=0.0, on=6, stays=(5, 8), sleep=4, noise=0.0):
     """Samples, and the energy of each row. The sensor is updated every UPDATE ns; the part MARKED of updates is seen at once, by a sample
-    without threads. A look takes the part MISSED of running threads for waiting."""
-    ran = [Thread(rng, n, seconds + 0.1, preempted) for n in range(threads)]
+    without threads. A look takes the part MISSED of running threads for waiting. Threads stay for STAYS ms in both of their functions,
+    then sleep for SLEEP ms; every ON ms they have to wait for a CPU. Updates have an error of NOISE J."""
+    ran = [Thread(rng, n, seconds + 0.1, on, stays, sleep) for n in range(threads)]
     joules = [4e-9 * t + sum(thread.at(t)[1] for thread in ran) for t in range(0, int(seconds * 1e9) + 1, update)]
+    joules = [j + rng.gauss(0, noise) for j in joules] if noise else joules
     end = (len(joules) - 1) * update
     marks = {t for t in range(update, end, update) if rng.random() < marked}
 
