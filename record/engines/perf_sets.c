@@ -141,11 +141,19 @@ static void set_first(struct perf_sets *sets, struct perf_sampler *sampler)
                true);
 }
 
+/* How long SAMPLER has counted: the CPU time of its thread on its CPU [ns]; 0: unknown. */
+static uint64_t counted(const struct perf_sampler *sampler)
+{
+    uint64_t ns;
+    return read(sampler->fd, &ns, sizeof ns) == sizeof ns ? ns : 0;
+}
+
 /* Begins the period of SAMPLER. */
 static void restart(const struct perf_sets *sets, struct perf_sampler *sampler)
 {
     perf_set_period(sets->setup, sampler->fd, sampler->period.length);
     sampler->period.armed = clock_now();
+    sampler->began = counted(sampler);
 }
 
 static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double period,
@@ -157,12 +165,24 @@ static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double per
     restart(sets, sampler);
 }
 
-/* What is left of INTERVAL, which began with a sample at TIME. The thread may not have run since, but has not used another
- * PERIOD. */
-static double rest_of(double interval, uint64_t time, uint64_t period)
+/* How much CPU time the thread has used on its CPU since the last sample of SAMPLER, at TIME [ns]. If this process is late because
+ * all CPUs are in use, that is less than the time that has passed. */
+static double gone_since(const struct perf_sampler *sampler, uint64_t time)
 {
-    double gone = fmin((double)(clock_now() - time), (double)period);
-    return interval - fmod(gone, interval);
+    double passed = (double)(clock_now() - time);
+    uint64_t now = sampler->at > 0 ? counted(sampler) : 0;
+    return now > 0 ? fmin(passed, fmax(0, (double)now - (double)sampler->at))
+                   : fmin(passed, (double)sampler->period.length);
+}
+
+/* Begins the next period after a sample of SAMPLER at TIME: INTERVAL without what has gone of it. */
+static void arm_rest(struct perf_sets *sets, struct perf_sampler *sampler, double interval,
+                     uint64_t time)
+{
+    double gone = gone_since(sampler, time);
+    arm(sets, sampler, interval - fmod(gone, interval), 0, false);
+    sampler->next = sampler->at + (uint64_t)interval;
+    sampler->gone = (uint64_t)gone;
 }
 
 /* The interval that follows a sample in a period of INTERVAL. */
@@ -464,6 +484,15 @@ static bool keeps_period(const struct perf_sets *sets, const struct perf_sampler
     return sampler->seed && (double)sampler->used < seed_life * sets->mean;
 }
 
+/* The period of SAMPLER at TIME. It may have been replaced several times since. */
+static const struct perf_period *period_at(const struct perf_sampler *sampler, uint64_t time)
+{
+    const struct perf_period *period = &sampler->period;
+    for (size_t i = 0; i < PERF_PAST && time < period->armed && sampler->past[i].length > 0; i++)
+        period = &sampler->past[i];
+    return period;
+}
+
 /* How much CPU time the next sample of SAMPLER needs to count [ns]. */
 static double draw_due(struct perf_sets *sets, const struct perf_sampler *sampler)
 {
@@ -477,6 +506,7 @@ static double count_due(struct perf_sets *sets, struct perf_sampler *sampler)
 {
     sampler->since += sampler->period.length;
     sampler->used += sampler->period.length;
+    sampler->at = sampler->began > 0 ? sampler->began + sampler->used : 0;
     sampler->gone += sampler->period.length;
     if (sampler->since < sampler->due)
         return 0;
@@ -492,12 +522,21 @@ static double count_due(struct perf_sets *sets, struct perf_sampler *sampler)
     return span;
 }
 
+/* A sample of SAMPLER at TIME, from a period that has been replaced since: does it count? Returns as perf_set_sampled. */
+static double count_before(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
+{
+    sampler->at += period_at(sampler, time)->length;
+    if (sampler->at < sampler->next)
+        return 0;
+    sampler->due = (uint64_t)draw(sets);
+    return sets->mean;
+}
+
 /* Does the event of SAMPLER count now? */
 static bool counts_now(const struct perf_sampler *sampler)
 {
-    uint64_t first, second;
-    return read(sampler->fd, &first, sizeof first) == sizeof first &&
-           read(sampler->fd, &second, sizeof second) == sizeof second && second > first;
+    uint64_t first = counted(sampler);
+    return first > 0 && counted(sampler) > first;
 }
 
 /* A period for a batch [ns]. How much is lost until it begins, and whether batches of long periods last longer, depends on how
@@ -545,7 +584,8 @@ static void begin_batch(struct perf_sets *sets, struct perf_sampler *sampler, ui
         arm(sets, sampler, interval, 0, false);
         sampler->length = (uint64_t)((double)sampler->length * random_uniform(&sets->numbers));
     } else if (counts_now(sampler)) {
-        arm(sets, sampler, rest_of(interval, time, sampler->period.length), interval, true);
+        double gone = gone_since(sampler, time);
+        arm(sets, sampler, interval - fmod(gone, interval), interval, true);
     }
 }
 
@@ -558,7 +598,8 @@ static double sampled(struct perf_sets *sets, struct perf_thread *thread,
         renew(sets, thread, sampler, cpu, time);
         return period;
     }
-    double span = count_due(sets, sampler);
+    bool before = !sets->batch && time < sampler->period.armed && sampler->at > 0;
+    double span = before ? count_before(sets, sampler, time) : count_due(sets, sampler);
     if (span <= 0 || keeps_period(sets, sampler))
         return span;
     thread->former = sampler->period.length;
@@ -568,20 +609,9 @@ static double sampled(struct perf_sets *sets, struct perf_thread *thread,
     if (sets->batch)
         begin_batch(sets, sampler, time);
     else
-        arm(sets, sampler, rest_of((double)sampler->due, time, sampler->period.length), 0, false);
+        arm_rest(sets, sampler, (double)sampler->due, time);
     sampler->whole = !sets->batch;
     return span;
-}
-
-/* The period of the samples that THREAD inherited on CPU. It may have been replaced several times since. */
-static const struct perf_period *inherited(const struct perf_thread *thread, size_t cpu)
-{
-    const struct perf_sampler *from = &thread->from->samplers[cpu];
-    const struct perf_period *period = &from->period;
-    for (size_t i = 0; i < PERF_PAST && thread->born < period->armed && from->past[i].length > 0;
-         i++)
-        period = &from->past[i];
-    return period;
 }
 
 /* A sample before the samplers of THREAD were armed: does it count? Returns as perf_set_sampled. */
@@ -599,7 +629,7 @@ static double count_overdue(struct perf_sets *sets, struct perf_thread *thread)
 static void inherited_sample(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
                              uint64_t time)
 {
-    const struct perf_period *period = inherited(thread, cpu);
+    const struct perf_period *period = period_at(&thread->from->samplers[cpu], thread->born);
     thread->former = period->length;
     thread->interval = period->interval;
     thread->seen = time;

@@ -224,6 +224,28 @@ class Shares(unittest.TestCase):
             self.assertAlmostEqual(shown[0] / one, 1, delta=0.15)
             self.assertAlmostEqual(shown[1] / many, 1, delta=0.25)  # the kernel's time on births counts as theirs
 
+    @tool.measured
+    def test_rate_on_a_busy_machine(self):
+        """The sampler of an ordinary user gets a CPU late. If it took the time until then for CPU time of the program, a rate of 250 Hz
+        would become 280 to 320 Hz."""
+        rates = []
+        with tempfile.TemporaryDirectory() as folder, tool.measurement():
+            os.chmod(folder, 0o777)
+            burn, phases, sampler = (shutil.copy(os.path.join(BUILD, name), folder)
+                                     for name in ("samples/burn", "samples/phases", "sampler"))
+            others = [subprocess.Popen([burn, "60", "1"], stdout=subprocess.DEVNULL) for _ in range(2 * os.cpu_count())]
+            try:
+                for number in range(4):
+                    said = run([sampler, "-d", "--engine", "perf", "-f", "250", "-o", os.path.join(folder, "out.bin"), "--",
+                                phases, os.path.join(folder, f"phases{number}"), "run", "2", "3", "4", "5"],
+                               preexec_fn=become_ordinary, cwd="/").stderr
+                    rates.append(float(re.search("([0-9.]+) Hz reached", said)[1]))
+            finally:
+                for other in others:
+                    other.kill()
+                    other.wait()
+        self.assertAlmostEqual(sum(rates) / len(rates), 250, delta=25, msg=rates)
+
     def sample_many_threads(self, means="whole CPUs", threads=(100, 2000), prepare=None):
         """The times of both programs [s], ascending, and what they printed. MEANS: in the summary. THREADS: their length [us]
         and number."""
