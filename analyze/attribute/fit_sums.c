@@ -407,15 +407,27 @@ void fit_flush(struct fit *fit)
         flush_group(fit, g);
 }
 
-void fit_take_inner(struct fit *fit, const struct fit_inner *w)
+/* What few windows need. Not part of fit_take_inner, which would save more registers for it. */
+static __attribute__((noinline)) void add_uncertain(struct fit *fit, const struct fit_inner *w)
 {
-    size_t group = w->group;
-    if (!(w->ns > 0) || !(w->most <= w->ns * MAX_CPUS))
-        return;
     if (w->variance > 0)
         add_variance(fit, w->ns, w->energy, w->variance);
     if (w->edges > 0)
-        subtract_edges(fit, group, w);
+        subtract_edges(fit, w->group, w);
+}
+
+static __attribute__((noinline)) void add_large(struct fit *fit, const struct fit_inner *w)
+{
+    add_window(fit, w->group, w->ns, w->energy);
+    add_exactly(fit, w->group, w);
+}
+
+void fit_take_inner(struct fit *fit, const struct fit_inner *w)
+{
+    if (!(w->ns > 0) || !(w->most <= w->ns * MAX_CPUS))
+        return;
+    if (w->variance > 0 || w->edges > 0)
+        add_uncertain(fit, w);
     /* 2 x x' - (y y' + z z') / 2 */
     double most = w->varies && w->most_of_each > w->most ? w->most_of_each : w->most;
     double cpus = most / w->ns, ns = 3 * most * (cpus > 1 ? cpus : 1);
@@ -424,11 +436,10 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
     double square = w->energy * (w->energy / w->ns);
     if (!(part < MAX_PART) || !(w->ns < MAX_NS) || !(fabs(w->energy) < MAX_J) ||
         !(square < MAX_J)) { /* the products are too large for words */
-        add_window(fit, group, w->ns, w->energy);
-        add_exactly(fit, group, w);
+        add_large(fit, w);
         return;
     }
-    put_batch(fit, group, w, part);
+    put_batch(fit, w->group, w, part);
 }
 
 /* The columns of a window in ascending order. */
