@@ -157,23 +157,31 @@ static bool find_parts(const struct fit_windows *w, bool *with_next)
     return any;
 }
 
+/* Sets window N to intervals FIRST to END. In the common case, END - FIRST is a constant. */
+static inline __attribute__((always_inline)) void join_to_one(struct fit_windows *w, size_t n,
+                                                              size_t first, size_t end)
+{
+    const struct stretch *s = w->view->stretch;
+    double energy = 0, ns = 0;
+    for (size_t i = first; i < end; i++) {
+        w->whole[i] = (uint16_t)n;
+        energy += s->energy[i];
+        ns += s->ns[i];
+    }
+    w->all[n] = energy;
+    w->ns[n] = ns;
+    w->last[n] = (uint16_t)(end - 1);
+}
+
 /* Joins intervals, if each would be a window. */
 static void join_intervals(struct fit_windows *w)
 {
-    const struct stretch *s = w->view->stretch;
+    size_t count = w->view->stretch->count, i = 0;
     w->count = 0;
-    for (size_t i = 0; i < s->count; w->count++) {
-        size_t end = i + ENOUGH_SAMPLES < s->count ? i + ENOUGH_SAMPLES : s->count;
-        double energy = 0, ns = 0;
-        for (; i < end; i++) {
-            w->whole[i] = (uint16_t)w->count;
-            energy += s->energy[i];
-            ns += s->ns[i];
-        }
-        w->all[w->count] = energy;
-        w->ns[w->count] = ns;
-        w->last[w->count] = (uint16_t)(end - 1);
-    }
+    for (; i + ENOUGH_SAMPLES <= count; i += ENOUGH_SAMPLES)
+        join_to_one(w, w->count++, i, i + ENOUGH_SAMPLES);
+    if (i < count)
+        join_to_one(w, w->count++, i, count);
     w->energy = w->all;
     w->timed = true;
 }
@@ -499,9 +507,8 @@ static void look_for_averages(const struct fit_windows *w)
         return;
     }
     for (size_t i = 0, end; i < v->stretch->count; i = end) {
-        end = i + 1;
-        while (end < v->stretch->count &&
-               !(w->exact && fit_window_of(w, 0, end - 1) == fit_window_of(w, 1, end)))
+        end = w->exact ? i + 1 : v->stretch->count;
+        while (end < v->stretch->count && fit_window_of(w, 0, end - 1) != fit_window_of(w, 1, end))
             end++;
         struct pair_counts c = count_pairs(v->cpu_ns + n * i, n, n * (end - i));
         w->fit->running += c.running;
