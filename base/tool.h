@@ -4,6 +4,7 @@
 #define BASE_TOOL_H
 
 #include <argp.h>
+#include <stddef.h>
 
 #include "base/output.h"
 #include "base/report.h"
@@ -98,6 +99,48 @@ double tool_number(struct argp_state *state, const char *option, const char *tex
                    double most);
 uint64_t tool_whole(struct argp_state *state, const char *option, const char *text, uint64_t least,
                     uint64_t most);
+
+/* An option that only sets a member of the tool's options. */
+struct tool_setting {
+    int key;
+    enum { TOOL_SETS_FLAG, TOOL_SETS_TEXT, TOOL_SETS_WHOLE, TOOL_SETS_NUMBER } kind;
+    size_t offset;      /* of the member */
+    const char *option; /* a number: its name, limits, and how many make 1 in the member */
+    size_t least, most;
+    double low, high, unit;
+};
+
+/* For tables of them, which end with {0}: the option with KEY sets MEMBER of TYPE. SET_FLAG: a bool, to true. SET_TEXT: a
+ * const char *, to the argument. SET_WHOLE: a size_t, from LEAST to MOST. SET_NUMBER: a double, from LOW to HIGH; SET_PERCENT: a
+ * double, to a hundredth of the argument, which is from 0 to HIGH. A member of another type is not compiled. */
+#define TOOL_MEMBER(type, member, kind)                                                            \
+    (offsetof(type, member) + 0 * sizeof(&((type *)0)->member == (kind *)0))
+#define SET_FLAG(option_key, type, member)                                                         \
+    {                                                                                              \
+        .key = (option_key), .kind = TOOL_SETS_FLAG, .offset = TOOL_MEMBER(type, member, bool)     \
+    }
+#define SET_TEXT(option_key, type, member)                                                         \
+    {                                                                                              \
+        .key = (option_key), .kind = TOOL_SETS_TEXT,                                               \
+        .offset = TOOL_MEMBER(type, member, const char *)                                          \
+    }
+#define SET_WHOLE(key, type, member, option, least, most)                                          \
+    {                                                                                              \
+        key, TOOL_SETS_WHOLE, TOOL_MEMBER(type, member, size_t), option, least, most, 0, 0, 1      \
+    }
+#define SET_NUMBER(key, type, member, option, low, high)                                           \
+    {                                                                                              \
+        key, TOOL_SETS_NUMBER, TOOL_MEMBER(type, member, double), option, 0, 0, low, high, 1       \
+    }
+#define SET_PERCENT(key, type, member, option, high)                                               \
+    {                                                                                              \
+        key, TOOL_SETS_NUMBER, TOOL_MEMBER(type, member, double), option, 0, 0, 0, high, 100       \
+    }
+
+/* For parsers: if KEY is in TABLE, sets its member of OPTIONS; a bad argument is a usage error. Returns 0, or ARGP_ERR_UNKNOWN
+ * if it is not. */
+error_t tool_set(const struct tool_setting *table, void *options, int key, const char *argument,
+                 struct argp_state *state);
 
 /* Opens the output that -o and --bzip2 specify; FLAGS and the result are those of output_open. */
 struct output *tool_output(const struct tool_common *common, unsigned flags, struct error *err);

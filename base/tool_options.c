@@ -98,33 +98,6 @@ static char delimiter_of(const char *text, struct argp_state *state)
     return text[0];
 }
 
-static error_t parse_table(int key, char *argument, struct argp_state *state)
-{
-    struct table_style *style = &((struct tool_common *)state->input)->table;
-    switch (key) {
-    case KEY_WIDE:
-        style->wide = true;
-        return 0;
-    case KEY_COLUMNS:
-        style->columns = argument;
-        return 0;
-    case KEY_TOTAL:
-        style->total = true;
-        return 0;
-    case KEY_CRLF:
-        style->crlf = true;
-        return 0;
-    case KEY_DELIMITER:
-        style->delimiter = delimiter_of(argument, state);
-        return 0;
-    case KEY_LABEL_NONE:
-        style->none = argument;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 /* Prints what KEY asks for, of COUNT tables in LIST, and exits. */
 static void print_help(int key, struct argp_state *state, const struct argp *const *list,
                        size_t count)
@@ -163,16 +136,24 @@ static void print_common_help(int key, struct argp_state *state)
     print_help(key, state, list, count);
 }
 
+static const struct tool_setting settings[] = {
+    SET_FLAG('q', struct tool_common, reporter.quiet),
+    SET_FLAG(KEY_VERBOSE, struct tool_common, reporter.verbose),
+    SET_FLAG(KEY_STRICT, struct tool_common, reporter.strict),
+    SET_FLAG(KEY_BZIP2, struct tool_common, bzip2),
+    SET_FLAG(KEY_SALVAGE, struct tool_common, salvage),
+    SET_TEXT(KEY_VALUE, struct tool_common, value),
+    SET_FLAG(KEY_WIDE, struct tool_common, table.wide),
+    SET_TEXT(KEY_COLUMNS, struct tool_common, table.columns),
+    SET_FLAG(KEY_TOTAL, struct tool_common, table.total),
+    SET_FLAG(KEY_CRLF, struct tool_common, table.crlf),
+    SET_TEXT(KEY_LABEL_NONE, struct tool_common, table.none),
+    {0}};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct tool_common *common = state->input;
     switch (key) {
-    case 'q':
-        common->reporter.quiet = true;
-        return 0;
-    case KEY_VERBOSE:
-        common->reporter.verbose = true;
-        return 0;
     case KEY_COLOR:
         common->color = color_of(argument, state);
         return 0;
@@ -184,21 +165,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "-o needs the name of a file");
         common->output = argument;
         return 0;
-    case KEY_BZIP2:
-        common->bzip2 = true;
-        return 0;
     case KEY_FORMAT:
         tool_choose(state, "format", common->formats, argument);
         common->format = argument;
         return 0;
-    case KEY_SALVAGE:
-        common->salvage = true;
-        return 0;
-    case KEY_VALUE:
-        common->value = argument;
-        return 0;
-    case KEY_STRICT:
-        common->reporter.strict = true;
+    case KEY_DELIMITER:
+        common->table.delimiter = delimiter_of(argument, state);
         return 0;
     case 'h':
     case KEY_HELP:
@@ -207,7 +179,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         print_common_help(key, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_set(settings, common, key, argument, state);
     }
 }
 
@@ -237,7 +209,7 @@ static const struct argp common_argp = {.options = common_options, .parser = par
                          output_argp = {.options = output_options, .parser = parse},
                          salvage_argp = {.options = salvage_options, .parser = parse},
                          value_argp = {.options = value_options, .parser = parse},
-                         table_argp = {.options = table_options, .parser = parse_table},
+                         table_argp = {.options = table_options, .parser = parse},
                          strict_argp = {.options = strict_options, .parser = parse},
                          format_argp = {.options = format_options,
                                         .parser = parse,
@@ -383,4 +355,30 @@ uint64_t tool_whole(struct argp_state *state, const char *option, const char *te
     if (!parse_unsigned(text, least, most, &value))
         argp_error(state, "%s must be an integer %s, not '%s'", option, range, text);
     return value;
+}
+
+error_t tool_set(const struct tool_setting *table, void *options, int key, const char *argument,
+                 struct argp_state *state)
+{
+    const struct tool_setting *t = table;
+    while (t->key != 0 && t->key != key)
+        t++;
+    if (t->key == 0)
+        return ARGP_ERR_UNKNOWN;
+    void *member = (char *)options + t->offset;
+    switch (t->kind) {
+    case TOOL_SETS_FLAG:
+        *(bool *)member = true;
+        break;
+    case TOOL_SETS_TEXT:
+        *(const char **)member = argument;
+        break;
+    case TOOL_SETS_WHOLE:
+        *(size_t *)member = (size_t)tool_whole(state, t->option, argument, t->least, t->most);
+        break;
+    case TOOL_SETS_NUMBER:
+        *(double *)member = tool_number(state, t->option, argument, t->low, t->high) / t->unit;
+        break;
+    }
+    return 0;
 }

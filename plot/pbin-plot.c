@@ -201,6 +201,23 @@ static enum error_function error_named(const char *name, struct argp_state *stat
     return (enum error_function)function;
 }
 
+static const struct tool_setting settings[] = {
+    SET_FLAG(KEY_LIST, struct options, list),
+    SET_WHOLE(KEY_TOP, struct options, plot.top, "--top", 1, 100000),
+    SET_FLAG(KEY_RELATIVE, struct options, plot.relative),
+    SET_FLAG(KEY_COUNTS, struct options, plot.counts),
+    SET_FLAG(KEY_CI, struct options, plot.intervals),
+    SET_NUMBER('s', struct options, plot.start, "--start", 0, 1e12),
+    SET_NUMBER('e', struct options, plot.end, "--end", 0, 1e12),
+    SET_WHOLE('i', struct options, plot.interpolate, "--interpolate", 1, 1000000000),
+    SET_FLAG('n', struct options, plot.no_threads),
+    SET_TEXT('o', struct options, picture.output),
+    SET_TEXT(KEY_TITLE, struct options, plot.title),
+    SET_WHOLE(KEY_WIDTH, struct options, picture.width, "--width", 40, 10000),
+    SET_FLAG(KEY_SCRIPT, struct options, picture.script),
+    {0}};
+
+/* Options of distributions, and those that only set a member. */
 static error_t parse_spreads(int key, const char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -228,7 +245,7 @@ static error_t parse_spreads(int key, const char *argument, struct argp_state *s
         o->plot.order = key == KEY_ASC ? ORDER_ASCENDING : ORDER_DESCENDING;
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_set(settings, o, key, argument, state);
     }
     o->spreads = true;
     return 0;
@@ -238,12 +255,6 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case KEY_TITLE:
-        o->plot.title = argument;
-        return 0;
-    case KEY_WIDTH:
-        o->picture.width = tool_whole(state, "--width", argument, 40, 10000);
-        return 0;
     case KEY_HEIGHT:
         o->picture.height = tool_whole(state, "--height", argument, 10, 10000);
         o->plot.height_given = true;
@@ -258,9 +269,6 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
         if (picture_find(argument) < 0)
             argp_error(state, "unknown format '%s', expected svg, png, pdf, txt, sixel or html",
                        argument);
-        return 0;
-    case KEY_SCRIPT:
-        o->picture.script = true;
         return 0;
     default:
         return parse_spreads(key, argument, state);
@@ -336,27 +344,6 @@ static void check(const struct options *o, struct argp_state *state)
         argp_error(state, "--start must be less than --end");
 }
 
-/* Options about rows and calls. */
-static error_t parse_rows(int key, char *argument, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case KEY_FILTER:
-    case KEY_EXCLUDE:
-        filter_option(&o->selection, argument, key == KEY_EXCLUDE, state);
-        o->plot.selection = &o->selection;
-        return 0;
-    case KEY_COUNTS:
-        o->plot.counts = true;
-        return 0;
-    case KEY_CI:
-        o->plot.intervals = true;
-        return 0;
-    default:
-        return parse_looks(key, argument, state);
-    }
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -364,17 +351,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->plot.names;
         return 0;
-    case KEY_LIST:
-        o->list = true;
-        return 0;
     case KEY_METRIC:
         parse_metric(o, argument, state);
         return 0;
     case 'k':
         keys_option(&o->plot.keys, argument, state);
         return 0;
-    case KEY_TOP:
-        o->plot.top = tool_whole(state, "--top", argument, 1, 100000);
+    case KEY_FILTER:
+    case KEY_EXCLUDE:
+        filter_option(&o->selection, argument, key == KEY_EXCLUDE, state);
+        o->plot.selection = &o->selection;
         return 0;
     case KEY_BASE:
     case KEY_WITH:
@@ -383,29 +369,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_MAP:
         map_binary_option(&o->maps, &o->plot.map_count, &o->map_capacity, argument, state);
         return 0;
-    case KEY_RELATIVE:
-        o->plot.relative = true;
-        return 0;
     case KEY_KERNEL:
         kernel_option(&o->plot.keys, &o->plot.given, argument, state);
         return 0;
-    case 's':
-        o->plot.start = tool_number(state, "--start", argument, 0, 1e12);
-        return 0;
-    case 'e':
-        o->plot.end = tool_number(state, "--end", argument, 0, 1e12);
-        return 0;
-    case 'i':
-        o->plot.interpolate = tool_whole(state, "--interpolate", argument, 1, 1000000000);
-        return 0;
-    case 'n':
-        o->plot.no_threads = true;
-        return 0;
     case KEY_MARK:
         add_mark(o, argument, state);
-        return 0;
-    case 'o':
-        o->picture.output = argument;
         return 0;
     case ARGP_KEY_ARG:
         take_word(o, argument, state);
@@ -414,7 +382,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         check(o, state);
         return 0;
     default:
-        return parse_rows(key, argument, state);
+        return parse_looks(key, argument, state);
     }
 }
 

@@ -8,11 +8,11 @@
 struct picture_request {
     const struct plot_kind *kind;
     const struct theme *theme;
-    const char *output;     /* NULL or "-": stdout */
-    const char *format;     /* NULL: by the suffix of output */
-    uint64_t width, height; /* [px or characters]; 0: default */
-    bool color;             /* escape sequences are allowed */
-    bool script;            /* also write OUTPUT.gp and OUTPUT.csv */
+    const char *output;   /* NULL or "-": stdout */
+    const char *format;   /* NULL: by the suffix of output */
+    size_t width, height; /* [px or characters]; 0: default */
+    bool color;           /* escape sequences are allowed */
+    bool script;          /* also write OUTPUT.gp and OUTPUT.csv */
 };
 
 /* Number of the format called NAME ("svg", "png", "pdf", "txt", "sixel", "html"), or -1. */

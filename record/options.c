@@ -284,11 +284,19 @@ static bool take_engine_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+static const struct tool_setting settings[] = {
+    SET_FLAG('a', struct options, aggregate),
+    SET_FLAG('d', struct options, debug),
+    SET_FLAG('q', struct options, reporter.quiet),
+    SET_FLAG(KEY_VERBOSE, struct options, reporter.verbose),
+    {0}};
+
 static error_t take_option(int key, char *arg, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
     struct options *options = parsing->options;
-    if (power_option_take(&parsing->power, key, arg, state) || take_engine_option(key, arg, state))
+    if (power_option_take(&parsing->power, key, arg, state) ||
+        take_engine_option(key, arg, state) || tool_set(settings, options, key, arg, state) == 0)
         return 0;
     switch (key) {
     case KEY_BASELINE:
@@ -296,18 +304,6 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'o':
         set_out(state, options, arg);
-        return 0;
-    case 'a':
-        options->aggregate = true;
-        return 0;
-    case 'd':
-        options->debug = true;
-        return 0;
-    case 'q':
-        options->reporter.quiet = true;
-        return 0;
-    case KEY_VERBOSE:
-        options->reporter.verbose = true;
         return 0;
     case ARGP_KEY_ARG: /* the rest belongs to the command */
         options->command = state->argv + state->next - 1;

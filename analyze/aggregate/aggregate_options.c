@@ -216,22 +216,10 @@ static bool parse_report(struct aggregate_command *o, int key, char *argument,
     case KEY_SORT:
         parse_sort(o, argument, state);
         return true;
-    case KEY_TOP:
-        o->report.top = tool_whole(state, "--top", argument, 1, SIZE_MAX);
-        return true;
-    case KEY_THRESHOLD:
-        o->report.threshold = tool_number(state, "--threshold", argument, 0, 100);
-        return true;
     case KEY_CUMULATIVE:
         o->report.cumulative = tool_number(state, "--cumulative", argument, 0, 100);
         if (o->report.cumulative == 0)
             argp_error(state, "--cumulative must be greater than 0");
-        return true;
-    case KEY_TREE:
-        o->report.tree = true;
-        return true;
-    case KEY_CI:
-        o->report.intervals = true;
         return true;
     case KEY_STATIC:
         o->statics = true;
@@ -239,33 +227,8 @@ static bool parse_report(struct aggregate_command *o, int key, char *argument,
         if (argument != NULL && o->watts == 0)
             argp_error(state, "--static must be greater than 0");
         return true;
-    case KEY_FRACTIONS:
-        o->report.fractions = true;
-        return true;
     default:
         return false;
-    }
-}
-
-/* Options of inputs and outputs. */
-static error_t parse_files(struct aggregate_command *o, int key, char *argument,
-                           struct argp_state *state)
-{
-    switch (key) {
-    case KEY_FILES:
-        o->inputs.list = argument;
-        return 0;
-    case '0':
-        o->inputs.nul = true;
-        return 0;
-    case 'j':
-        o->inputs.jobs = (unsigned)tool_whole(state, "-j", argument, 1, 1024);
-        return 0;
-    case ARGP_KEY_ARG:
-        inputs_add(&o->inputs, argument);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -307,6 +270,18 @@ static void check_model(const struct aggregate_command *o, struct argp_state *st
         argp_error(state, "--static needs all rows: filters exclude idle time and other programs");
 }
 
+static const struct tool_setting settings[] = {
+    SET_TEXT(KEY_EXTERNAL_KEYS, struct aggregate_command, external_keys),
+    SET_FLAG(KEY_THREADS, struct aggregate_command, threads),
+    SET_WHOLE(KEY_TOP, struct aggregate_command, report.top, "--top", 1, SIZE_MAX),
+    SET_NUMBER(KEY_THRESHOLD, struct aggregate_command, report.threshold, "--threshold", 0, 100),
+    SET_FLAG(KEY_TREE, struct aggregate_command, report.tree),
+    SET_FLAG(KEY_CI, struct aggregate_command, report.intervals),
+    SET_FLAG(KEY_FRACTIONS, struct aggregate_command, report.fractions),
+    SET_TEXT(KEY_FILES, struct aggregate_command, inputs.list),
+    SET_FLAG('0', struct aggregate_command, inputs.nul),
+    {0}};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct aggregate_command *o = state->input;
@@ -329,12 +304,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (o->external_keys != NULL)
             external_keys_option(&o->aggregate.rows.keys, o->external_keys, state);
         return 0;
-    case KEY_EXTERNAL_KEYS:
-        o->external_keys = argument;
-        return 0;
-    case KEY_THREADS:
-        o->threads = true;
-        return 0;
     case 'k':
         keys_option(&o->aggregate.rows.keys, argument, state);
         return 0;
@@ -350,6 +319,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_MODE:
         o->aggregate.add = mode_option(argument, state);
         return 0;
+    case 'j':
+        o->inputs.jobs = (unsigned)tool_whole(state, "-j", argument, 1, 1024);
+        return 0;
+    case ARGP_KEY_ARG:
+        inputs_add(&o->inputs, argument);
+        return 0;
     default:
         if (parse_selection(&o->selection, key, argument, state)) {
             o->selects = true;
@@ -357,7 +332,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         }
         if (parse_weighing(&o->aggregate.rows, key, argument, state))
             return 0;
-        return parse_report(o, key, argument, state) ? 0 : parse_files(o, key, argument, state);
+        if (parse_report(o, key, argument, state))
+            return 0;
+        return tool_set(settings, o, key, argument, state);
     }
 }
 

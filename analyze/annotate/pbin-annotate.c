@@ -109,7 +109,13 @@ static void parse_minimum(struct annotate_options *a, const char *text, struct a
         argp_error(state, "--min '%s': expected %s", text, expected);
 }
 
-/* Options that choose how much of which functions is shown. */
+static const struct tool_setting settings[] = {
+    SET_FLAG(KEY_ASM, struct annotate_options, assembly),
+    SET_FLAG(KEY_CI, struct annotate_options, intervals),
+    SET_NUMBER(KEY_THRESHOLD, struct annotate_options, threshold, "--threshold", 0, 100),
+    {0}};
+
+/* Options that choose how much of which functions is shown, and those that only set a member. */
 static error_t parse_detail(int key, const char *argument, struct argp_state *state,
                             struct annotate_options *a)
 {
@@ -124,7 +130,7 @@ static error_t parse_detail(int key, const char *argument, struct argp_state *st
         parse_minimum(a, argument, state);
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_set(settings, a, key, argument, state);
     }
     a->all = true;
     return 0;
@@ -168,12 +174,6 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
     case 'f':
         append(&a->functions, &a->function_count, &a->function_capacity, argument);
         return 0;
-    case KEY_ASM:
-        a->assembly = true;
-        return 0;
-    case KEY_CI:
-        a->intervals = true;
-        return 0;
     case KEY_SYNTAX:
         a->intel = tool_either(state, "--syntax", argument, "att", "intel");
         return 0;
@@ -182,9 +182,6 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
         return 0;
     case KEY_KERNEL:
         kernel_option(&a->keys, &a->given, argument, state);
-        return 0;
-    case KEY_THRESHOLD:
-        a->threshold = tool_number(state, "--threshold", argument, 0, 100);
         return 0;
     case KEY_CONTEXT:
         a->context = tool_whole(state, "--context", argument, 0, UINT32_MAX);

@@ -49,7 +49,7 @@ static bool is_start(const struct call_node *node, const char *focus)
 }
 
 /* Returns the number of functions at which the search began. */
-static uint32_t select_along(struct callgraph_view *v, const char *focus, uint64_t depth, bool up)
+static uint32_t select_along(struct callgraph_view *v, const char *focus, size_t depth, bool up)
 {
     const struct callgraph *g = v->graph;
     struct walk w = {.graph = g, .shown = v->shown, .up = up};
@@ -87,7 +87,7 @@ static void note_empty(const struct callgraph *graph, const char *focus, struct 
 }
 
 void callgraph_view_make(struct callgraph_view *v, const struct callgraph *graph,
-                         const struct aggregate *aggregate, const char *focus, uint64_t depth,
+                         const struct aggregate *aggregate, const char *focus, size_t depth,
                          struct reporter *reporter)
 {
     uint32_t count = graph->function_count + graph->cycle_count;

@@ -20,7 +20,7 @@ struct callgraph_view {
  * calls of it; NULL: functions within DEPTH calls of functions without callers. DEPTH 0: no limit. Warns
  * through REPORTER if no function is named FOCUS. Call callgraph_view_free afterwards. */
 void callgraph_view_make(struct callgraph_view *view, const struct callgraph *graph,
-                         const struct aggregate *aggregate, const char *focus, uint64_t depth,
+                         const struct aggregate *aggregate, const char *focus, size_t depth,
                          struct reporter *reporter);
 void callgraph_view_free(struct callgraph_view *view);
 

@@ -15,7 +15,7 @@ struct options {
     struct tool_common common;
     struct aggregate_options aggregate;
     const char *focus;
-    uint64_t depth;
+    size_t depth;
     const char **inputs;
     size_t input_count, input_capacity;
 };
@@ -48,6 +48,12 @@ static const char *format_name(size_t number)
     return number < FORMATS - 1 ? formats[number].name : NULL; /* the last has two suffixes */
 }
 
+static const struct tool_setting settings[] = {
+    SET_TEXT(KEY_FOCUS, struct options, focus),
+    SET_WHOLE(KEY_DEPTH, struct options, depth, "--depth", 1, UINT32_MAX),
+    SET_FLAG(KEY_COMPLETE, struct options, common.table.wide),
+    {0}};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -57,21 +63,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "-k must be binary,function or function, not '%s'", argument);
         o->aggregate.rows.keys = pbin_keys_of(argument);
         return 0;
-    case KEY_FOCUS:
-        o->focus = argument;
-        return 0;
-    case KEY_DEPTH:
-        o->depth = tool_whole(state, "--depth", argument, 1, UINT32_MAX);
-        return 0;
-    case KEY_COMPLETE:
-        o->common.table.wide = true;
-        return 0;
     case ARGP_KEY_ARG:
         mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
         o->inputs[o->input_count++] = argument;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_set(settings, o, key, argument, state);
     }
 }
 

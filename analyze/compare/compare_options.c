@@ -221,61 +221,41 @@ static void finish_options(struct compare_command *o, struct argp_state *state)
     o->report.names = o->names;
 }
 
-/* Options that choose rows. Returns whether KEY is one of them. */
-static bool parse_rows(int key, char *argument, struct argp_state *state)
+static const struct tool_setting settings[] = {
+    SET_TEXT('n', struct compare_command, name_list),
+    SET_FLAG(KEY_COMMON, struct compare_command, compare.common),
+    SET_WHOLE(KEY_LARGEST, struct compare_command, compare.largest, "--largest", 1, SIZE_MAX),
+    SET_PERCENT(KEY_THRESHOLD, struct compare_command, compare.threshold, "--threshold", 100),
+    SET_WHOLE(KEY_TOP, struct compare_command, report.top, "--top", 1, SIZE_MAX),
+    SET_NUMBER(KEY_ALPHA, struct compare_command, compare.alpha, "--alpha", 1e-12, 0.5),
+    SET_PERCENT(KEY_SHARE, struct compare_command, compare.least_share, "--min-share", 100),
+    SET_PERCENT(KEY_NOISE, struct compare_command, compare.noise, "--noise", 1000),
+    {0}};
+
+static error_t parse_more(int key, char *argument, struct argp_state *state)
 {
     struct compare_command *o = state->input;
     switch (key) {
     case KEY_FILTER:
     case KEY_EXCLUDE:
         filter_option(&o->selection, argument, key == KEY_EXCLUDE, state);
-        break;
+        o->compare.rules.aggregate.rows.selection = &o->selection;
+        return 0;
     case KEY_EXTERNAL:
         o->selection.exclude_external = true;
-        break;
-    case KEY_LARGEST:
-        o->compare.largest = tool_whole(state, "--largest", argument, 1, SIZE_MAX);
-        return true;
-    case KEY_THRESHOLD:
-        o->compare.threshold = tool_number(state, "--threshold", argument, 0, 100) / 100;
-        return true;
+        o->compare.rules.aggregate.rows.selection = &o->selection;
+        return 0;
     case KEY_CUMULATIVE:
         o->compare.cumulative = tool_number(state, "--cumulative", argument, 0, 100) / 100;
         if (o->compare.cumulative == 0)
             argp_error(state, "--cumulative must be greater than 0");
-        return true;
-    default:
-        return false;
-    }
-    o->compare.rules.aggregate.rows.selection = &o->selection;
-    return true;
-}
-
-static error_t parse_more(int key, char *argument, struct argp_state *state)
-{
-    struct compare_command *o = state->input;
-    switch (key) {
+        return 0;
     case KEY_SORT:
         o->report.sort =
             (enum compare_sort)known(state, "sort", argument, compare_sort_parse(argument));
         return 0;
-    case KEY_TOP:
-        o->report.top = tool_whole(state, "--top", argument, 1, SIZE_MAX);
-        return 0;
     case KEY_WEIGHT:
         o->report.other_weights = tool_either(state, "--weight", argument, "base", "other");
-        return 0;
-    case KEY_COMMON:
-        o->compare.common = true;
-        return 0;
-    case KEY_ALPHA:
-        o->compare.alpha = tool_number(state, "--alpha", argument, 1e-12, 0.5);
-        return 0;
-    case KEY_SHARE:
-        o->compare.least_share = tool_number(state, "--min-share", argument, 0, 100) / 100;
-        return 0;
-    case KEY_NOISE:
-        o->compare.noise = tool_number(state, "--noise", argument, 0, 1000) / 100;
         return 0;
     case ARGP_KEY_ARG:
         put_input(o, argument, state);
@@ -284,7 +264,7 @@ static error_t parse_more(int key, char *argument, struct argp_state *state)
         finish_options(o, state);
         return 0;
     default:
-        return parse_rows(key, argument, state) ? 0 : ARGP_ERR_UNKNOWN;
+        return tool_set(settings, o, key, argument, state);
     }
 }
 
@@ -298,9 +278,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_BASE:
     case KEY_WITH:
         begin_group(o, key == KEY_BASE, argument, state);
-        return 0;
-    case 'n':
-        o->name_list = argument;
         return 0;
     case 'k':
         keys_option(&o->compare.rules.aggregate.rows.keys, argument, state);

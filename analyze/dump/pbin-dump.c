@@ -36,9 +36,10 @@ enum {
     KEY_MEASURES,
     KEY_HISTOGRAMS,
     KEY_RAW,
-    KEY_INFO,
     KEY_PER_THREAD,
     KEY_GANTT,
+    KEY_INFO,
+    KEY_LAST_CONTENT = KEY_INFO,
     KEY_NORMALIZED
 };
 
@@ -100,9 +101,34 @@ static void check(const struct options *o, struct argp_state *state)
                    o->inputs[1]);
 }
 
-/* Options that select. */
-static error_t parse_selection(struct options *o, int key, char *argument, struct argp_state *state)
+/* The contents by option; NULL: a line for each profile. */
+static dump_function *const contents[] = {
+    [KEY_RAW - KEY_TOOL_FIRST] = dump_meta_raw,
+    [KEY_SAMPLES - KEY_TOOL_FIRST] = dump_samples,
+    [KEY_LOCATIONS - KEY_TOOL_FIRST] = dump_locations,
+    [KEY_THREADS - KEY_TOOL_FIRST] = dump_threads,
+    [KEY_READINGS - KEY_TOOL_FIRST] = dump_readings,
+    [KEY_SOURCES - KEY_TOOL_FIRST] = dump_sources,
+    [KEY_MEASURES - KEY_TOOL_FIRST] = dump_measures,
+    [KEY_HISTOGRAMS - KEY_TOOL_FIRST] = dump_histograms,
+    [KEY_PER_THREAD - KEY_TOOL_FIRST] = dump_per_thread,
+    [KEY_GANTT - KEY_TOOL_FIRST] = dump_gantt,
+    [KEY_INFO - KEY_TOOL_FIRST] = NULL,
+};
+
+static const struct tool_setting settings[] = {
+    SET_WHOLE('i', struct options, request.interpolate, "--interpolate", 1, SIZE_MAX),
+    SET_FLAG('n', struct options, request.no_threads),
+    SET_FLAG(KEY_NORMALIZED, struct options, request.normalized),
+    {0}};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
 {
+    struct options *o = state->input;
+    if (key >= KEY_TOOL_FIRST && key <= KEY_LAST_CONTENT) {
+        o->dump = contents[key - KEY_TOOL_FIRST];
+        return 0;
+    }
     switch (key) {
     case 's':
     case 'e':
@@ -110,60 +136,9 @@ static error_t parse_selection(struct options *o, int key, char *argument, struc
             tool_number(state, key == 's' ? "--start" : "--end", argument, 0, 1e12);
         o->has_times = true;
         return 0;
-    case 'i':
-        o->request.interpolate = tool_whole(state, "--interpolate", argument, 1, SIZE_MAX);
-        return 0;
-    case 'n':
-        o->request.no_threads = true;
-        return 0;
-    case KEY_NORMALIZED:
-        o->request.normalized = true;
-        return 0;
     case 'k':
         keys_option(&o->request.keys, argument, state);
         o->has_keys = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case KEY_RAW:
-        o->dump = dump_meta_raw;
-        return 0;
-    case KEY_SAMPLES:
-        o->dump = dump_samples;
-        return 0;
-    case KEY_LOCATIONS:
-        o->dump = dump_locations;
-        return 0;
-    case KEY_THREADS:
-        o->dump = dump_threads;
-        return 0;
-    case KEY_READINGS:
-        o->dump = dump_readings;
-        return 0;
-    case KEY_SOURCES:
-        o->dump = dump_sources;
-        return 0;
-    case KEY_MEASURES:
-        o->dump = dump_measures;
-        return 0;
-    case KEY_HISTOGRAMS:
-        o->dump = dump_histograms;
-        return 0;
-    case KEY_PER_THREAD:
-        o->dump = dump_per_thread;
-        return 0;
-    case KEY_GANTT:
-        o->dump = dump_gantt;
-        return 0;
-    case KEY_INFO:
-        o->dump = NULL;
         return 0;
     case ARGP_KEY_ARG:
         mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
@@ -173,7 +148,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         check(o, state);
         return 0;
     default:
-        return parse_selection(o, key, argument, state);
+        return tool_set(settings, o, key, argument, state);
     }
 }
 

@@ -150,44 +150,32 @@ static enum meter_method method_of(struct argp_state *state, const char *name)
     return METHOD_PATCH;
 }
 
+static const struct tool_setting settings[] = {
+    SET_FLAG(KEY_CALLERS, struct funcmeter_options, session.callers),
+    SET_FLAG(KEY_CPU_TIME, struct funcmeter_options, session.cpu_time),
+    SET_FLAG(KEY_LIST, struct funcmeter_options, session.listing),
+    SET_FLAG(KEY_THREADS, struct funcmeter_options, per_thread),
+    SET_TEXT('o', struct funcmeter_options, output),
+    SET_TEXT(KEY_FORMAT, struct funcmeter_options, format),
+    SET_FLAG('q', struct funcmeter_options, reporter.quiet),
+    SET_FLAG(KEY_VERBOSE, struct funcmeter_options, reporter.verbose),
+    {0}};
+
 static error_t take_option(int key, char *argument, struct argp_state *state)
 {
     struct funcmeter_options *o = state->input;
-    if (power_option_take(&o->power_parsing, key, argument, state))
+    if (power_option_take(&o->power_parsing, key, argument, state) ||
+        tool_set(settings, o, key, argument, state) == 0)
         return 0;
     switch (key) {
     case KEY_COUNT:
         o->session.timing = false;
-        return 0;
-    case KEY_CALLERS:
-        o->session.callers = true;
-        return 0;
-    case KEY_CPU_TIME:
-        o->session.cpu_time = true;
         return 0;
     case KEY_CLOCK:
         o->session.monotonic = tool_either(state, "--clock", argument, "tsc", "monotonic");
         return 0;
     case KEY_METHOD:
         o->method = method_of(state, argument);
-        return 0;
-    case KEY_LIST:
-        o->session.listing = true;
-        return 0;
-    case KEY_THREADS:
-        o->per_thread = true;
-        return 0;
-    case 'o':
-        o->output = argument;
-        return 0;
-    case KEY_FORMAT:
-        o->format = argument;
-        return 0;
-    case 'q':
-        o->reporter.quiet = true;
-        return 0;
-    case KEY_VERBOSE:
-        o->reporter.verbose = true;
         return 0;
     case ARGP_KEY_ARG:
         take_argument(state, o, argument);
