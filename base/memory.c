@@ -116,6 +116,18 @@ char *mem_printf(const char *format, ...)
     return text;
 }
 
+void mem_append(char **text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *more = mem_vprintf(format, args);
+    va_end(args);
+    char *longer = mem_printf("%s%s", *text != NULL ? *text : "", more);
+    free(*text);
+    free(more);
+    *text = longer;
+}
+
 void mem_reserve(void *array, size_t *capacity, size_t need, size_t size)
 {
     void *memory;

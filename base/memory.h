@@ -20,6 +20,9 @@ char *mem_strndup(const char *text, size_t length);
 char *mem_vprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Appends text as formatted by printf to *TEXT, which may move; NULL counts as "". Arguments may be *TEXT. */
+void mem_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* For a thread whose creator does nothing but wait for it. If it runs out of memory, functions registered with on_exit are
  * called, as if the main thread had run out: they remove or name unfinished files. For other threads they are not called,
  * because the main thread may be using those files. */

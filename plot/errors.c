@@ -89,11 +89,11 @@ char *errors_legend(const struct errors *e)
     double least = INFINITY;
     for (size_t i = 0; i < e->count; i++)
         least = fmin(least, spread_effective(&e->rows[i]));
-    char *of = e->left_out > 0 ? mem_printf(" of %zu", e->sets.all) : mem_strdup("");
-    char *text = mem_printf("%zu%s row%s by share of %s \xc2\xb7 effectively %.1f rows%s \xc2\xb7 ",
-                            drawn, of, e->sets.all == 1 ? "" : "s",
-                            e->sets.report.other_weights ? "the side" : "the base", least,
-                            e->count > 1 ? " or more" : "");
-    free(of);
+    char *text = mem_printf("%zu", drawn);
+    if (e->left_out > 0)
+        mem_append(&text, " of %zu", e->sets.all);
+    mem_append(&text, " row%s by share of %s \xc2\xb7 effectively %.1f rows%s \xc2\xb7 ",
+               e->sets.all == 1 ? "" : "s", e->sets.report.other_weights ? "the side" : "the base",
+               least, e->count > 1 ? " or more" : "");
     return text;
 }

@@ -111,10 +111,9 @@ static char *drop_parts(const char *subtitle, double width, bool cells, struct g
         return text;
     double rest = text_width(second, cells) + text_width(SEPARATOR, cells);
     char *first = mem_printf("%.*s", (int)(second - text - (ptrdiff_t)strlen(SEPARATOR)), text);
-    char *fit = text_fit(first, fmax(width - rest, 4), cells, NULL);
-    char *whole = mem_printf("%s" SEPARATOR "%s", fit, second);
+    char *whole = text_fit(first, fmax(width - rest, 4), cells, NULL);
+    mem_append(&whole, SEPARATOR "%s", second);
     free(first);
-    free(fit);
     free(text);
     return whole;
 }
@@ -175,36 +174,28 @@ static bool is_stem(const char *file, const char *name)
     return strncmp(file, name, length) == 0 && (file[length] == '\0' || file[length] == '.');
 }
 
-/* Appends a separator and MORE to TEXT; frees MORE. */
-static void join(char **text, char *more)
-{
-    char *longer = mem_printf("%s%s%s", *text, **text != '\0' ? " \xc2\xb7 " : "", more);
-    free(*text);
-    free(more);
-    *text = longer;
-}
-
 char *frame_subtitle(const struct pbin_meta *meta, size_t runs, const char *const *paths,
                      size_t count)
 {
     double wall = (double)meta->wall_ns / 1e9 / (double)(runs > 0 ? runs : 1);
     double samples = (double)meta->samples / (double)(runs > 0 ? runs : 1);
-    char *text = mem_strdup("");
     const char *file = count == 0 ? "<stdin>" : base_name(paths[0]);
-    join(&text, count > 1 ? mem_printf("%s and %zu more", file, count - 1) : mem_strdup(file));
+    char *text = mem_strdup(file);
+    if (count > 1)
+        mem_append(&text, " and %zu more", count - 1);
     if (meta->name != NULL && meta->name[0] != '\0' && !is_stem(file, meta->name))
-        join(&text, mem_strdup(meta->name));
+        mem_append(&text, SEPARATOR "%s", meta->name);
     if (runs > 1)
-        join(&text, mem_printf("mean of %zu runs", runs));
+        mem_append(&text, SEPARATOR "mean of %zu runs", runs);
     if (samples > 0)
-        join(&text, mem_printf("%.0f samples%s", samples, runs > 1 ? " each" : ""));
+        mem_append(&text, SEPARATOR "%.0f samples%s", samples, runs > 1 ? " each" : "");
     if (wall > 0) {
         char *value = text_value(wall, "s"), *rate = text_value(samples / wall, "Hz");
-        join(&text, value);
+        mem_append(&text, SEPARATOR "%s", value);
         if (samples > 0)
-            join(&text, rate);
-        else
-            free(rate);
+            mem_append(&text, SEPARATOR "%s", rate);
+        free(value);
+        free(rate);
     }
     return text;
 }

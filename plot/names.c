@@ -33,9 +33,7 @@ static char *join(const struct name_source *from, const struct pbin_row *row, un
         char *part = key_text(from, row, k);
         bool label = part[0] == '_' && strcmp(part, name) == 0;
         if ((use >> k & 1) != 0 && part[0] != '\0' && !label) {
-            char *longer = mem_printf("%s%s%s", name, separator, part);
-            free(name);
-            name = longer;
+            mem_append(&name, "%s%s", separator, part);
             separator = " / ";
         }
         free(part);

@@ -393,15 +393,10 @@ static char *help_filter(int key, const char *text, void *input)
     if (key != ARGP_KEY_HELP_POST_DOC)
         return (char *)text;
     char *all = mem_strdup("Kinds:\n");
-    for (size_t i = 0; plot_kind_get(i) != NULL; i++) {
-        char *longer =
-            mem_printf("%s  %-12s%s\n", all, plot_kind_get(i)->name, plot_kind_get(i)->help);
-        free(all);
-        all = longer;
-    }
-    char *whole = mem_printf("%s\n%s", all, text);
-    free(all);
-    return whole;
+    for (size_t i = 0; plot_kind_get(i) != NULL; i++)
+        mem_append(&all, "  %-12s%s\n", plot_kind_get(i)->name, plot_kind_get(i)->help);
+    mem_append(&all, "\n%s", text);
+    return all;
 }
 
 static const struct argp_child children[] = {{.argp = &name_rules_argp}, {0}};

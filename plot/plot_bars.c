@@ -13,11 +13,9 @@
 static char *bar_text(const struct ranking *r, const struct ranked_row *row)
 {
     char *value = isnan(row->value) ? mem_strdup("-") : text_value(row->value, r->unit);
-    if (isnan(row->share))
-        return value;
-    char *both = mem_printf("%s  %.1f %%", value, 100 * row->share);
-    free(value);
-    return both;
+    if (!isnan(row->share))
+        mem_append(&value, "  %.1f %%", 100 * row->share);
+    return value;
 }
 
 /* The extent of the bar and whisker of ROW, at most LIMIT. */

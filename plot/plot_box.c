@@ -390,13 +390,12 @@ static char *legend_of(const struct spreads *s, bool violin, struct extent axis)
                                                                        : ", dots: runs";
     const char *box = !boxes ? "" : cells ? ", []: middle half" : ", box: middle half";
     const char *mean = !s->plot->options->means ? "" : cells ? ", m: mean" : ", dashed: mean";
-    char *rows = rows_text(s), *cut = is_cut(s, axis)
-                                          ? mem_printf(", ends of %g %% cut off", 100 * spread_tail)
-                                          : mem_strdup("");
-    char *text = mem_printf("%s%s%s%s%s%s%s", axis.low > 0 ? "axis not from 0 \xc2\xb7 " : "", rows,
-                            cells ? "|: median" : "line: median", box, mean, points, cut);
+    char *rows = rows_text(s);
+    char *text = mem_printf("%s%s%s%s%s%s", axis.low > 0 ? "axis not from 0 \xc2\xb7 " : "", rows,
+                            cells ? "|: median" : "line: median", box, mean, points);
+    if (is_cut(s, axis))
+        mem_append(&text, ", ends of %g %% cut off", 100 * spread_tail);
     free(rows);
-    free(cut);
     return text;
 }
 
@@ -409,10 +408,9 @@ static char *subtitle_of(const struct spreads *s, bool violin, struct extent axi
     double room = frame_subtitle_room(s->plot) - text_width(legend, cells) - 3;
     char *what = s->errors != NULL ? run_sets_subtitle(&s->errors->sets, room, cells)
                                    : frame_subtitle(&s->meta, s->runs, o->inputs, o->input_count);
-    char *subtitle = mem_printf("%s \xc2\xb7 %s", what, legend);
+    mem_append(&what, " \xc2\xb7 %s", legend);
     free(legend);
-    free(what);
-    return subtitle;
+    return what;
 }
 
 static void draw(struct spreads *s, bool violin)

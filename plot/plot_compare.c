@@ -111,28 +111,25 @@ static void put_text(struct comparison *c, size_t row, double x, const char *tex
     script_add(s, "\n");
 }
 
-/* "6.1 J (+20.0 %)" for each side. Caller frees. */
-static char *totals_of(const struct run_sets *sets)
+/* Appends "6.1 J (+20.0 %)" for each side. */
+static void append_totals(const struct run_sets *sets, char **text)
 {
-    char *all = mem_strdup("");
     double base = sets->sides[0].total;
     for (size_t i = 1; i < sets->side_count; i++) {
         double total = sets->sides[i].total;
         char *value = text_value(total, sets->unit);
-        char *longer = mem_printf("%s%s%s (%+.1f %%)", all, i > 1 ? ", " : "", value,
-                                  base != 0 ? 100 * (total / base - 1) : 0);
+        mem_append(text, "%s%s (%+.1f %%)", i > 1 ? ", " : "", value,
+                   base != 0 ? 100 * (total / base - 1) : 0);
         free(value);
-        free(all);
-        all = longer;
     }
-    return all;
 }
 
 static char *title_of(const struct comparison *c)
 {
     enum { FEW = 4 }; /* sides whose totals fit */
     const struct run_sets *sets = &c->sets;
-    char *base = text_value(sets->sides[0].total, sets->unit), *after = totals_of(sets);
+    char *base = text_value(sets->sides[0].total, sets->unit), *after = mem_strdup("");
+    append_totals(sets, &after);
     char *title =
         sets->metric == COMPARE_POWER || sets->side_count > FEW
             ? mem_printf("%s: what changed", sets->metric_name)
@@ -160,10 +157,10 @@ static char *subtitle_of(const struct comparison *c, bool dumbbell)
                                      : " \xc2\xb7 ring: base",
                            tests[c->sets.test]);
     double room = frame_subtitle_room(c->plot) - text_width(key, cells);
-    char *text = run_sets_subtitle(&c->sets, room, cells), *whole = mem_printf("%s%s", text, key);
-    free(text);
+    char *text = run_sets_subtitle(&c->sets, room, cells);
+    mem_append(&text, "%s", key);
     free(key);
-    return whole;
+    return text;
 }
 
 static void begin(struct comparison *c, bool dumbbell)

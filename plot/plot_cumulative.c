@@ -36,12 +36,10 @@ static char *subtitle_of(const struct plot *plot, const struct aggregate *a,
     double whole = ranking_value(&r->total, r->metric);
     char *text =
         frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
-    if (!(whole - code > 1e-9 * whole))
-        return text;
-    char *part = mem_printf("%s \xc2\xb7 without the %.1f %% that no code used", text,
-                            100 * (whole - code) / whole);
-    free(text);
-    return part;
+    if (whole - code > 1e-9 * whole)
+        mem_append(&text, " \xc2\xb7 without the %.1f %% that no code used",
+                   100 * (whole - code) / whole);
+    return text;
 }
 
 static double share_of(const struct ranking *r, size_t i)

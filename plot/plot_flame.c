@@ -307,27 +307,20 @@ static char *subtitle_of(const struct flame *f, const struct aggregate *a)
     const struct flame_tree *t = &f->tree;
     char *text =
         frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
-    char *names = mem_strdup(""), *rows = mem_strdup("");
+    char *names = NULL;
     for (size_t i = 0; energy_label(i) != NULL && t->narrowed; i++)
         for (size_t n = 0; n < t->count; n++)
             if (strcmp(t->nodes[n].name, energy_label(i)) == 0) {
-                char *longer = mem_printf("%s%s%s", names, names[0] != '\0' ? ", " : " \xc2\xb7 ",
-                                          energy_label(i));
-                free(names);
-                names = longer;
+                mem_append(&names, "%s%s", names == NULL ? " \xc2\xb7 " : ", ", energy_label(i));
                 break;
             }
-    if (t->negative > 0) {
-        free(rows);
-        rows = mem_printf(" \xc2\xb7 not drawn: %zu row%s below 0", t->negative,
-                          t->negative == 1 ? "" : "s");
-    }
-    char *whole =
-        mem_printf("%s%s%s%s", text, rows, names, t->narrowed ? ": narrower than its share" : "");
-    free(text);
+    if (t->negative > 0)
+        mem_append(&text, " \xc2\xb7 not drawn: %zu row%s below 0", t->negative,
+                   t->negative == 1 ? "" : "s");
+    mem_append(&text, "%s%s", names != NULL ? names : "",
+               t->narrowed ? ": narrower than its share" : "");
     free(names);
-    free(rows);
-    return whole;
+    return text;
 }
 
 /* "energy, 2.09 J: binary, function, inlined". Caller frees. */
@@ -337,10 +330,8 @@ static char *title_of(const struct flame *f, const struct pbin_keys *keys)
     char *title = mem_printf("%s, %s", f->metric_name, total);
     for (size_t i = 0; i < keys->count; i++) {
         const char *key = pbin_key_get((size_t)keys->key[i])->name;
-        char *longer = mem_printf("%s%s %s", title, i == 0 ? ":" : ",",
-                                  strcmp(key, "inline") == 0 ? "inlined" : key);
-        free(title);
-        title = longer;
+        mem_append(&title, "%s %s", i == 0 ? ":" : ",",
+                   strcmp(key, "inline") == 0 ? "inlined" : key);
     }
     free(total);
     return title;

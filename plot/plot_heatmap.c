@@ -45,21 +45,17 @@ static void find_end(struct heatmap *h)
     h->most = scale_end(code, rest);
 }
 
-/* " · _idle: beyond the scale", or nothing. Caller frees. */
-static char *beyond_of(const struct heatmap *h)
+/* Appends " · _idle: beyond the scale" to TEXT, if anything is. */
+static void append_beyond(const struct heatmap *h, char **text)
 {
-    char *text = mem_strdup("");
-    for (size_t k = 0; k < h->bins.series; k++) {
-        if (largest_of(&h->bins, k) <= h->most)
-            continue;
-        char *longer =
-            mem_printf("%s%s%s", text, text[0] != '\0' ? ", " : " \xc2\xb7 ", h->bins.names[k]);
-        free(text);
-        text = longer;
-    }
-    char *whole = mem_printf("%s%s", text, text[0] != '\0' ? ": beyond the scale" : "");
-    free(text);
-    return whole;
+    const char *separator = " \xc2\xb7 ";
+    for (size_t k = 0; k < h->bins.series; k++)
+        if (largest_of(&h->bins, k) > h->most) {
+            mem_append(text, "%s%s", separator, h->bins.names[k]);
+            separator = ", ";
+        }
+    if (separator[0] == ',')
+        mem_append(text, ": beyond the scale");
 }
 
 /* gnuplot draws no image of a single row or column: it is drawn in two halves. */
@@ -188,8 +184,8 @@ static void draw(struct heatmap *h, const struct rows_layout *layout)
     struct plot *plot = h->plot;
     const struct plot_options *o = plot->options;
     const struct time_bins *b = &h->bins;
-    char *read = frame_subtitle(&b->meta, 1, o->inputs, o->input_count);
-    char *beyond = beyond_of(h), *subtitle = mem_printf("%s%s", read, beyond);
+    char *subtitle = frame_subtitle(&b->meta, 1, o->inputs, o->input_count);
+    append_beyond(h, &subtitle);
     char *title =
         mem_printf("%s of functions over time", h->metric == METRIC_ENERGY ? h->name : "CPU use");
     title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
@@ -199,8 +195,6 @@ static void draw(struct heatmap *h, const struct rows_layout *layout)
         put_picture(h, layout, title, subtitle);
     free(title);
     free(subtitle);
-    free(beyond);
-    free(read);
 }
 
 static void write_data(const struct heatmap *h)

@@ -91,10 +91,8 @@ static void take_row(struct hist *h, const struct ranked_row *from, const struct
     for (size_t i = 0; i < MARKS; i++) {
         row->mark[i] = mark_of(h, row, number, marks[i].share);
         char *value = text_value(row->mark[i], h->unit);
-        char *longer = mem_printf("%s, %s %s", row->note, marks[i].name, value);
+        mem_append(&row->note, ", %s %s", marks[i].name, value);
         free(value);
-        free(row->note);
-        row->note = longer;
     }
 }
 
@@ -327,15 +325,13 @@ static char *subtitle_of(const struct hist *h)
     const struct plot_options *o = h->plot->options;
     char *text = frame_subtitle(aggregate_meta(h->aggregate), aggregate_run_count(h->aggregate),
                                 o->inputs, o->input_count);
-    char *heights = o->counts ? mem_printf("heights: calls in a bin, at most %.0f", h->highest)
-                              : mem_strdup("heights: share of the row's calls in a bin");
-    char *hidden = h->hidden > 0 ? mem_printf(" \xc2\xb7 %zu smaller rows not drawn", h->hidden)
-                                 : mem_strdup("");
-    char *whole = mem_printf("%s \xc2\xb7 %s%s", text, heights, hidden);
-    free(text);
-    free(heights);
-    free(hidden);
-    return whole;
+    if (o->counts)
+        mem_append(&text, " \xc2\xb7 heights: calls in a bin, at most %.0f", h->highest);
+    else
+        mem_append(&text, " \xc2\xb7 heights: share of the row's calls in a bin");
+    if (h->hidden > 0)
+        mem_append(&text, " \xc2\xb7 %zu smaller rows not drawn", h->hidden);
+    return text;
 }
 
 static void draw(struct hist *h, const struct rows_layout *layout)

@@ -358,13 +358,10 @@ static char *subtitle_of(const struct scatter *s, const struct aggregate *a)
     const struct plot_options *o = s->plot->options;
     char *text =
         frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
-    if (s->dropped == 0)
-        return text;
-    char *whole =
-        mem_printf("%s \xc2\xb7 not drawn: %zu row%s at 0 or below 0.01 %% of the largest", text,
+    if (s->dropped > 0)
+        mem_append(&text, " \xc2\xb7 not drawn: %zu row%s at 0 or below 0.01 %% of the largest",
                    s->dropped, s->dropped == 1 ? "" : "s");
-    free(text);
-    return whole;
+    return text;
 }
 
 static void draw(struct scatter *s, const struct aggregate *a)

@@ -409,19 +409,16 @@ static char *subtitle_of(const struct timeline *t)
     const struct plot_options *o = t->plot->options;
     char *text = frame_subtitle(&t->bins.meta, 1, o->inputs, o->input_count);
     bool several = t->bins.rest > 0 && t->bins.lane_count > 1;
-    char *threads = several ? mem_printf(" \xc2\xb7 the %zu busiest of %zu threads",
-                                         t->bins.lane_count - 1, t->bins.thread_count)
-                            : mem_strdup("");
+    if (several)
+        mem_append(&text, " \xc2\xb7 the %zu busiest of %zu threads", t->bins.lane_count - 1,
+                   t->bins.thread_count);
+    if (plot_is_text(t->plot))
+        return text;
     double full = t->bins.rest > 0 && !several ? t->full_rest : t->full;
-    char *height = mem_printf(" \xc2\xb7 full lane: %g CPU%s", full, full == 1 ? "" : "s");
-    char *last = several ? mem_printf(", the last: %g", t->full_rest) : mem_strdup("");
-    char *whole = plot_is_text(t->plot) ? mem_printf("%s%s", text, threads)
-                                        : mem_printf("%s%s%s%s", text, threads, height, last);
-    free(text);
-    free(threads);
-    free(height);
-    free(last);
-    return whole;
+    mem_append(&text, " \xc2\xb7 full lane: %g CPU%s", full, full == 1 ? "" : "s");
+    if (several)
+        mem_append(&text, ", the last: %g", t->full_rest);
+    return text;
 }
 
 static void put_page_power(const struct timeline *t)

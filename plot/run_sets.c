@@ -310,11 +310,11 @@ static char *set_text(const char *const *paths, size_t count, size_t runs, enum 
     const char *slash = strrchr(paths[0], '/'), *file = slash != NULL ? slash + 1 : paths[0];
     if (detail == DETAIL_RUNS)
         return mem_printf("%zu run%s", runs, runs == 1 ? "" : "s");
-    char *more =
-        count > 1 && detail == DETAIL_ALL ? mem_printf(" and %zu more", count - 1) : mem_strdup("");
-    char *text =
-        runs > 1 ? mem_printf("%s%s (%zu runs)", file, more, runs) : mem_printf("%s%s", file, more);
-    free(more);
+    char *text = mem_strdup(file);
+    if (count > 1 && detail == DETAIL_ALL)
+        mem_append(&text, " and %zu more", count - 1);
+    if (runs > 1)
+        mem_append(&text, " (%zu runs)", runs);
     return text;
 }
 
@@ -322,17 +322,14 @@ static char *all_texts(const struct run_sets *s, enum detail detail)
 {
     const struct run_set *sets = s->compare->sets;
     char *base = set_text(s->sides[0].paths, s->sides[0].count, sets[0].runs, detail);
-    char *with = mem_strdup("");
+    char *text = mem_strdup("");
     for (size_t i = 1; i < s->side_count; i++) {
         char *one = set_text(s->sides[i].paths, s->sides[i].count, sets[i].runs, detail);
-        char *longer = mem_printf("%s%s%s", with, i > 1 ? ", " : "", one);
-        free(with);
+        mem_append(&text, "%s%s", i > 1 ? ", " : "", one);
         free(one);
-        with = longer;
     }
-    char *text = mem_printf("%s against %s%s", with, detail == DETAIL_RUNS ? "" : "base ", base);
+    mem_append(&text, " against %s%s", detail == DETAIL_RUNS ? "" : "base ", base);
     free(base);
-    free(with);
     return text;
 }
 

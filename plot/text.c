@@ -172,9 +172,8 @@ char *text_fit_name(const char *name, double width, bool cells, struct glyphs *g
     size_t start = side_start(visible);
     char *side = text_fit(visible + start, width / 2, cells, NULL);
     visible[start] = '\0';
-    char *function = fit_function(visible, width - text_width(side, cells), cells);
-    char *fit = mem_printf("%s%s", function, side);
-    free(function);
+    char *fit = fit_function(visible, width - text_width(side, cells), cells);
+    mem_append(&fit, "%s", side);
     free(side);
     free(visible);
     return fit;

@@ -199,11 +199,8 @@ static void set_out(struct argp_state *state, struct options *options, const cha
 static char *join_specs(const struct power_options *power)
 {
     char *all = mem_strdup(power->count == 0 ? "none" : power->sources[0].spec);
-    for (size_t i = 1; i < power->count; i++) {
-        char *longer = mem_printf("%s %s", all, power->sources[i].spec);
-        free(all);
-        all = longer;
-    }
+    for (size_t i = 1; i < power->count; i++)
+        mem_append(&all, " %s", power->sources[i].spec);
     return all;
 }
 

@@ -639,9 +639,7 @@ const struct raw_reading *power_take(struct power *p, size_t *count)
 
 static void join(char **list, const char *separator, const char *word)
 {
-    char *longer = *list == NULL ? mem_strdup(word) : mem_printf("%s%s%s", *list, separator, word);
-    free(*list);
-    *list = longer;
+    mem_append(list, "%s%s", *list != NULL ? separator : "", word);
 }
 
 /* Does the value include no channel of METER? */

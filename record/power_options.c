@@ -112,13 +112,10 @@ char *power_options_help(char *text)
     char *list = mem_strdup("SOURCE:\n");
     for (const struct pmu_source *const *s = pmu_sources; *s != NULL; s++) {
         char *usage = pmu_usage(*s);
-        char *longer = mem_printf("%s  %-22s %s\n", list, usage, (*s)->help);
+        mem_append(&list, "  %-22s %s\n", usage, (*s)->help);
         free(usage);
-        free(list);
-        list = longer;
     }
-    char *all = mem_printf("%s%s", list, text);
-    free(list);
+    mem_append(&list, "%s", text);
     free(text);
-    return all;
+    return list;
 }

@@ -10,12 +10,8 @@
 static char *join_keys(const struct pbin_keys *list)
 {
     char *keys = mem_strdup("");
-    for (size_t i = 0; i < list->count; i++) {
-        char *longer =
-            mem_printf("%s%s%s", keys, i > 0 ? "," : "", pbin_key_get((size_t)list->key[i])->name);
-        free(keys);
-        keys = longer;
-    }
+    for (size_t i = 0; i < list->count; i++)
+        mem_append(&keys, "%s%s", i > 0 ? "," : "", pbin_key_get((size_t)list->key[i])->name);
     return keys;
 }
 

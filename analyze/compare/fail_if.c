@@ -82,10 +82,8 @@ static char *describe(const struct compare *c, const struct run_set_row *row)
     for (size_t i = 0; i < compare_keys(c)->count; i++) {
         const char *key = compare_text(c, row, i);
         char *number = mem_printf("%llu", (unsigned long long)row->key[i]);
-        char *longer = mem_printf("%s%s%s", text, i > 0 ? " " : "", key != NULL ? key : number);
+        mem_append(&text, "%s%s", i > 0 ? " " : "", key != NULL ? key : number);
         free(number);
-        free(text);
-        text = longer;
     }
     char *visible = utf8_visible(text, NULL);
     free(text);

@@ -96,11 +96,8 @@ static int load_libraries(struct metering *m, struct error *err)
     const struct meter_patterns *patterns = &m->options->patterns;
     char *libraries = mem_strdup(m->library);
     for (size_t i = 0; i < patterns->count; i++)
-        if (strchr(patterns->items[i].library, '/') == NULL) {
-            char *longer = mem_printf("%s:%s", libraries, patterns->items[i].library);
-            free(libraries);
-            libraries = longer;
-        }
+        if (strchr(patterns->items[i].library, '/') == NULL)
+            mem_append(&libraries, ":%s", patterns->items[i].library);
     int result = session_export(m->session, libraries, err);
     free(libraries);
     if (result != 0)

@@ -46,9 +46,7 @@ char *resolvers_name(const struct resolvers *resolvers, const uint64_t *returned
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && strcmp(names[i], names[i - 1]) == 0)
             continue;
-        char *longer = mem_printf("%s%s%s", text, i > 0 ? "|" : "", names[i]);
-        free(text);
-        text = longer;
+        mem_append(&text, "%s%s", i > 0 ? "|" : "", names[i]);
     }
     free(names);
     return text;

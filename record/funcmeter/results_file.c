@@ -13,11 +13,8 @@
 static char *command_line(char *const *command)
 {
     char *line = mem_strdup(command[0]);
-    for (size_t i = 1; command[i] != NULL; i++) {
-        char *longer = mem_printf("%s %s", line, command[i]);
-        free(line);
-        line = longer;
-    }
+    for (size_t i = 1; command[i] != NULL; i++)
+        mem_append(&line, " %s", command[i]);
     return line;
 }
 
