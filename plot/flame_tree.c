@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "plot/flame_tree.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "plot/names.h"
 
 static const double NARROWED = 1.0 / 3;
 
@@ -42,20 +42,6 @@ static void sum_up(const struct builder *b, size_t first, size_t last, struct fl
     }
 }
 
-static char *name_of(const struct builder *b, size_t row, size_t level)
-{
-    const struct pbin_key *key = pbin_key_get((size_t)b->keys->key[level]);
-    uint64_t value = aggregate_row(b->aggregate, row)->key[level];
-    if (key->is_text)
-        return mem_strdup(aggregate_text(b->aggregate, value));
-    if (label_of_number(value) != NULL)
-        return mem_strdup(label_of_number(value));
-    if (value == 0 && !key->has_zero)
-        return mem_strdup("");
-    return strcmp(key->name, "pc") == 0 ? mem_printf("0x%" PRIx64, value)
-                                        : mem_printf("%s %" PRIu64, key->name, value);
-}
-
 static void add_node(struct builder *b, struct flame_node node)
 {
     struct flame_tree *t = b->tree;
@@ -70,12 +56,12 @@ static void build(struct builder *b, const struct span *span, size_t level);
 /* NOLINTNEXTLINE(misc-no-recursion): once per key */
 static void add_child(struct builder *b, const struct span *child, size_t level)
 {
-    char *name = name_of(b, child->first, level);
+    const struct name_source source = {b->keys, ranking_text, b->aggregate};
+    char *name = names_key(&source, aggregate_row(b->aggregate, child->first), level);
     struct flame_node node = {.name = name, .begin = child->begin, .depth = child->depth};
     struct span below = *child;
     sum_up(b, child->first, child->last, &node);
-    bool label = child->above[0] == '_' && strcmp(name, child->above) == 0;
-    if (name[0] == '\0' || label || strcmp(name, child->above) == 0) {
+    if (name[0] == '\0' || strcmp(name, child->above) == 0) {
         build(b, &below, level + 1); /* unknown, or a repetition */
         free(name);
         return;
@@ -138,7 +124,7 @@ void flame_tree_make(struct flame_tree *tree, const struct aggregate *a, enum ro
         struct row_values values;
         row_values_of(&aggregate_row(a, i)->sums, aggregate_run_count(a), &values);
         double value =
-            aggregate_is_excluded(a, aggregate_row(a, i)) ? 0 : ranking_value(&values, metric);
+            aggregate_is_excluded(a, aggregate_row(a, i)) ? 0 : row_value(&values, metric);
         b.values[i] = value > 0 ? value : 0;
         tree->negative += value < 0;
     }

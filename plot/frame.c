@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,18 @@
 
 #define SEPARATOR " \xc2\xb7 "
 
-void frame_font(struct plot *plot, double size)
+void frame_label(struct plot *plot, const char *text, double size, const char *format, ...)
 {
     struct script *s = &plot->script;
+    va_list args;
+    script_add(s, "set label ");
+    script_quote(s, text);
+    va_start(args, format);
+    buffer_vprintf(&s->text, format, args);
+    va_end(args);
     if (s->picture != PICTURE_TXT)
         script_add(s, " font 'DejaVu Sans,%g'", s->picture == PICTURE_SVG ? size : size * 0.75);
+    script_add(s, "\n");
 }
 
 void frame_text(struct plot *plot, double x, double y, enum anchor anchor, const char *color,
@@ -31,27 +39,20 @@ void frame_text(struct plot *plot, double x, double y, enum anchor anchor, const
         x -= anchor == ANCHOR_RIGHT ? width : floor(width / 2);
         anchor = ANCHOR_LEFT;
     }
-    script_add(s, "set label ");
-    script_quote(s, text);
-    script_add(s, " at screen %.6f,%.6f %s front", (x + shift) / s->width,
-               1 - (y + shift) / s->height, anchors[anchor]);
-    if (!plot_is_text(plot) || (s->color && color != s->theme->text && color != s->theme->faint))
-        script_add(s, " textcolor rgb '%s'", color); /* the background of a terminal is unknown */
-    frame_font(plot, size);
-    script_add(s, "\n");
+    bool colored = /* the background of a terminal is unknown */
+        !plot_is_text(plot) || (s->color && color != s->theme->text && color != s->theme->faint);
+    frame_label(plot, text, size, " at screen %.6f,%.6f %s front%s%s%s", (x + shift) / s->width,
+                1 - (y + shift) / s->height, anchors[anchor], colored ? " textcolor rgb '" : "",
+                colored ? color : "", colored ? "'" : "");
 }
 
 void frame_text_up(struct plot *plot, double x, double y, const char *text)
 {
     struct script *s = &plot->script;
-    if (plot_is_text(plot))
-        return;
-    script_add(s, "set label ");
-    script_quote(s, text);
-    script_add(s, " at screen %.6f,%.6f center rotate by 90 front textcolor rgb '%s'", x / s->width,
-               1 - y / s->height, s->theme->faint);
-    frame_font(plot, s->em);
-    script_add(s, "\n");
+    if (!plot_is_text(plot))
+        frame_label(plot, text, s->em,
+                    " at screen %.6f,%.6f center rotate by 90 front textcolor rgb '%s'",
+                    x / s->width, 1 - y / s->height, s->theme->faint);
 }
 
 char *frame_axis_title(const char *name, const char *unit)
@@ -174,12 +175,12 @@ static bool is_stem(const char *file, const char *name)
     return strncmp(file, name, length) == 0 && (file[length] == '\0' || file[length] == '.');
 }
 
-char *frame_subtitle(const struct pbin_meta *meta, size_t runs, const char *const *paths,
-                     size_t count)
+char *frame_subtitle(const struct plot *plot, const struct pbin_meta *meta, size_t runs)
 {
+    size_t count = plot->options->input_count;
     double wall = (double)meta->wall_ns / 1e9 / (double)(runs > 0 ? runs : 1);
     double samples = (double)meta->samples / (double)(runs > 0 ? runs : 1);
-    const char *file = count == 0 ? "<stdin>" : base_name(paths[0]);
+    const char *file = count == 0 ? "<stdin>" : base_name(plot->options->inputs[0]);
     char *text = mem_strdup(file);
     if (count > 1)
         mem_append(&text, " and %zu more", count - 1);
@@ -198,6 +199,11 @@ char *frame_subtitle(const struct pbin_meta *meta, size_t runs, const char *cons
         free(rate);
     }
     return text;
+}
+
+char *frame_subtitle_of(const struct plot *plot, const struct aggregate *aggregate)
+{
+    return frame_subtitle(plot, aggregate_meta(aggregate), aggregate_run_count(aggregate));
 }
 
 struct rows_layout frame_rows(struct plot *plot, size_t wanted, size_t available, double extra)
@@ -240,15 +246,14 @@ void frame_names(struct plot *plot, struct frame *frame, const struct rows_layou
             text_fit_name(names[i], (layout->name_width - gap) / layout->size, cells, s->glyphs);
         double width = text_width(fit, cells) * layout->size;
         widest = width > widest ? width : widest;
-        script_add(s, "set label ");
-        script_quote(s, fit); /* not as tics, whose labels are formats and interpret % */
-        script_add(s, " at graph 0, first %zu ", i);
+        /* not as tics, whose labels are formats and interpret % */
         if (cells) /* as in frame_text */
-            script_add(s, "left offset char %g,0", -1 - text_width(fit, true));
+            frame_label(plot, fit, 1, " at graph 0, first %zu left offset char %g,0", i,
+                        -1 - text_width(fit, true));
         else
-            script_add(s, "right offset char -0.7,0 textcolor rgb '%s'", s->theme->text);
-        frame_font(plot, layout->size);
-        script_add(s, "\n");
+            frame_label(plot, fit, layout->size,
+                        " at graph 0, first %zu right offset char -0.7,0 textcolor rgb '%s'", i,
+                        s->theme->text);
         free(fit);
     }
     frame->left = fmin(widest + gap, layout->name_width);

@@ -29,9 +29,10 @@ struct frame frame_begin(struct plot *plot, const char *title, const char *subti
 /* The largest width of a subtitle, in the font size of subtitles [em or cells]. */
 double frame_subtitle_room(const struct plot *plot);
 
-/* "file · 2 runs · 1000 Hz · 12345 samples · 2.01 s" for the profiles read from PATHS. Caller frees. */
-char *frame_subtitle(const struct pbin_meta *meta, size_t runs, const char *const *paths,
-                     size_t count);
+/* "file · 2 runs · 1000 Hz · 12345 samples · 2.01 s" for the inputs, of RUNS runs. Caller frees. */
+char *frame_subtitle(const struct plot *plot, const struct pbin_meta *meta, size_t runs);
+/* The same for AGGREGATE, which was read from the inputs. */
+char *frame_subtitle_of(const struct plot *plot, const struct aggregate *aggregate);
 
 /* Sets the margins of gnuplot to FRAME. */
 void frame_margins(struct plot *plot, const struct frame *frame);
@@ -54,8 +55,9 @@ double frame_step(double span, double length, double label);
 void frame_box(struct plot *plot, double left, double top, double right, double bottom,
                const char *color);
 
-/* Adds `font 'name,size'` for SIZE [px]; not in text pictures. */
-void frame_font(struct plot *plot, double size);
+/* Adds a label with TEXT in a font of SIZE [px], except in text pictures. FORMAT, without text from files, places it. */
+void frame_label(struct plot *plot, const char *text, double size, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* The number and size of horizontal rows with names at the left. */
 struct rows_layout {

@@ -9,8 +9,7 @@
 #include "base/memory.h"
 #include "plot/names.h"
 
-/* Key K of ROW as text. Caller frees. */
-static char *key_text(const struct name_source *from, const struct pbin_row *row, size_t k)
+char *names_key(const struct name_source *from, const struct pbin_row *row, size_t k)
 {
     const struct pbin_key *key = pbin_key_get((size_t)from->keys->key[k]);
     if (key->is_text)
@@ -30,7 +29,7 @@ static char *join(const struct name_source *from, const struct pbin_row *row, un
     char *name = mem_strdup("");
     const char *separator = "";
     for (size_t k = 0; k < from->keys->count; k++) {
-        char *part = key_text(from, row, k);
+        char *part = names_key(from, row, k);
         bool label = part[0] == '_' && strcmp(part, name) == 0;
         if ((use >> k & 1) != 0 && part[0] != '\0' && !label) {
             mem_append(&name, "%s%s", separator, part);

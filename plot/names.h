@@ -15,6 +15,9 @@ struct name_source {
     const void *texts;
 };
 
+/* Key number K of ROW as text, "" if it is unknown. Caller frees. */
+char *names_key(const struct name_source *from, const struct pbin_row *row, size_t k);
+
 /* COUNT names, complete and as in the profile. Caller frees all. */
 char **names_make(const struct name_source *from, const struct pbin_row *const *rows, size_t count);
 

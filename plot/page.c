@@ -80,6 +80,12 @@ void page_close(struct plot *plot, char bracket)
     add(plot, "%c", bracket);
 }
 
+void page_put_open(struct plot *plot, const char *key, char bracket)
+{
+    page_key(plot, key);
+    page_open(plot, bracket);
+}
+
 void page_put_text(struct plot *plot, const char *key, const char *text)
 {
     page_key(plot, key);
@@ -108,8 +114,7 @@ void page_begin(struct plot *plot, const char *kind, const char *title, const ch
     page_put_text(plot, "kind", kind);
     page_put_text(plot, "title", user != NULL ? user : title);
     page_put_text(plot, "subtitle", subtitle);
-    page_key(plot, "theme");
-    page_open(plot, '{');
+    page_put_open(plot, "theme", '{');
     page_put_text(plot, "background", t->background);
     page_put_text(plot, "text", t->text);
     page_put_text(plot, "faint", t->faint);
@@ -117,8 +122,7 @@ void page_begin(struct plot *plot, const char *kind, const char *title, const ch
     page_put_text(plot, "bar", t->bar);
     page_put_text(plot, "other", t->other);
     page_put_text(plot, "heat", t->heat);
-    page_key(plot, "series");
-    page_open(plot, '[');
+    page_put_open(plot, "series", '[');
     for (size_t i = 0; i < SERIES; i++)
         page_text(plot, t->series[i]);
     page_close(plot, ']');
@@ -134,8 +138,7 @@ size_t page_rows(size_t top, size_t count)
 void page_begin_rows(struct plot *plot, size_t bar)
 {
     page_put_number(plot, "bar", (double)bar);
-    page_key(plot, "columns");
-    page_open(plot, '[');
+    page_put_open(plot, "columns", '[');
 }
 
 void page_column(struct plot *plot, const char *name, const char *unit)
@@ -149,8 +152,7 @@ void page_column(struct plot *plot, const char *name, const char *unit)
 void page_end_columns(struct plot *plot)
 {
     page_close(plot, ']');
-    page_key(plot, "rows");
-    page_open(plot, '[');
+    page_put_open(plot, "rows", '[');
 }
 
 void page_row(struct plot *plot, const char *name, const char *group, const char *color,
@@ -162,8 +164,7 @@ void page_row(struct plot *plot, const char *name, const char *group, const char
     page_put_text(plot, "color", color);
     page_put_text(plot, "note", note);
     page_put_number(plot, "error", error);
-    page_key(plot, "values");
-    page_open(plot, '[');
+    page_put_open(plot, "values", '[');
     for (size_t i = 0; i < count; i++)
         page_number(plot, values[i]);
     page_close(plot, ']');

@@ -20,6 +20,9 @@ void page_number(struct plot *plot, double value); /* null if not finite */
 void page_open(struct plot *plot, char bracket);   /* [ or { */
 void page_close(struct plot *plot, char bracket);  /* ] or } */
 
+/* KEY: and BRACKET, in an object. */
+void page_put_open(struct plot *plot, const char *key, char bracket);
+
 /* Appends "name": NAME and "label": the text drawn for it, in an object. */
 void page_put_name(struct plot *plot, const char *name);
 

@@ -84,18 +84,14 @@ static void put_data(struct plot *plot, const struct ranking *r)
 static void put_texts(struct plot *plot, const struct ranking *r, const struct scale *scale,
                       double size)
 {
-    struct script *s = &plot->script;
     double limit = ranking_limit(r);
     for (size_t i = 0; i < r->count; i++) {
         const struct ranked_row *row = &r->rows[i];
         char *text = bar_text(r, row);
         double at = reach_of(row, limit);
-        script_add(s, "set label ");
-        script_quote(s, text);
-        script_add(s, " at first %.9g,%zu left offset char 0.6,0 front textcolor rgb '%s'",
-                   at / scale->factor, i, s->theme->text);
-        frame_font(plot, size);
-        script_add(s, "\n");
+        frame_label(plot, text, size,
+                    " at first %.9g,%zu left offset char 0.6,0 front textcolor rgb '%s'",
+                    at / scale->factor, i, plot->script.theme->text);
         free(text);
     }
 }
@@ -113,10 +109,11 @@ static void put_text_bars(struct plot *plot, const struct ranking *r, const stru
         if (value > limit && part > 5)
             memset(bar + (size_t)(part + 0.5) - 4, '/', 2);
         char *both = mem_printf("%s %s", bar, text);
-        script_add(s, "set label ");
-        script_quote(s, both);
-        script_add(s, " at first 0,%zu left", i);
-        script_add(s, s->color ? " textcolor rgb '%s'\n" : "\n", bar_color(plot, &r->rows[i]));
+        if (s->color)
+            frame_label(plot, both, 1, " at first 0,%zu left textcolor rgb '%s'", i,
+                        bar_color(plot, &r->rows[i]));
+        else
+            frame_label(plot, both, 1, " at first 0,%zu left", i);
         free(both);
         free(text);
         free(bar);
@@ -167,11 +164,8 @@ static char *title_of(const struct aggregate *a, const struct ranking *r)
 static void draw(struct plot *plot, const struct aggregate *a, const struct ranking *r,
                  const struct rows_layout *layout)
 {
-    const struct plot_options *o = plot->options;
     char **names = mem_zalloc(r->count + 1, sizeof *names);
-    char *title = title_of(a, r);
-    char *subtitle =
-        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    char *title = title_of(a, r), *subtitle = frame_subtitle_of(plot, a);
     struct frame frame = frame_begin(plot, title, subtitle);
     for (size_t i = 0; i < r->count; i++)
         names[i] = r->rows[i].name;
@@ -202,11 +196,8 @@ static bool is_column(const struct quantity *q, const struct ranking *r, enum ro
 
 static void put_page(struct plot *plot, const struct aggregate *a, const struct ranking *r)
 {
-    const struct plot_options *o = plot->options;
     const struct quantity *q = aggregate_quantity(a);
-    char *title = title_of(a, r);
-    char *subtitle =
-        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    char *title = title_of(a, r), *subtitle = frame_subtitle_of(plot, a);
     page_begin(plot, "rows", title, subtitle);
     page_begin_rows(plot, 0);
     page_column(plot, r->metric_name, r->unit);
@@ -222,7 +213,7 @@ static void put_page(struct plot *plot, const struct aggregate *a, const struct 
         size_t count = 2;
         for (int m = METRIC_TIME; m <= METRIC_SAMPLES; m++)
             if (is_column(q, r, (enum row_metric)m))
-                values[count++] = ranking_value(&row->values, (enum row_metric)m);
+                values[count++] = row_value(&row->values, (enum row_metric)m);
         page_row(plot, row->name, row->other ? row->name : "code", bar_color(plot, row), values,
                  count, row->error, "");
     }

@@ -72,7 +72,7 @@ static int take_run(struct spreads *s, const struct aggregate *whole, const stru
         struct row_values values = {.power = NAN};
         if (row != NULL)
             row_values_of(&row->sums, 1, &values);
-        s->rows[i].values[run] = (struct spread_value){ranking_value(&values, s->metric), 1};
+        s->rows[i].values[run] = (struct spread_value){row_value(&values, s->metric), 1};
     }
     aggregate_delete(a);
     return result;
@@ -402,12 +402,11 @@ static char *legend_of(const struct spreads *s, bool violin, struct extent axis)
 /* Describes what is drawn, and from which files. Caller frees. */
 static char *subtitle_of(const struct spreads *s, bool violin, struct extent axis)
 {
-    const struct plot_options *o = s->plot->options;
     bool cells = plot_is_text(s->plot);
     char *legend = legend_of(s, violin, axis);
     double room = frame_subtitle_room(s->plot) - text_width(legend, cells) - 3;
     char *what = s->errors != NULL ? run_sets_subtitle(&s->errors->sets, room, cells)
-                                   : frame_subtitle(&s->meta, s->runs, o->inputs, o->input_count);
+                                   : frame_subtitle(s->plot, &s->meta, s->runs);
     mem_append(&what, " \xc2\xb7 %s", legend);
     free(legend);
     return what;

@@ -100,15 +100,14 @@ static void put_text(struct comparison *c, size_t row, double x, const char *tex
                    s->theme->text, 1, text);
         return;
     }
-    script_add(s, "set label ");
-    script_quote(s, text);
     if (isnan(x))
-        script_add(s, " at graph 1, first %zu left offset char 1.2,0 front", row);
+        frame_label(c->plot, text, c->layout.size,
+                    " at graph 1, first %zu left offset char 1.2,0 front textcolor rgb '%s'", row,
+                    s->theme->text);
     else
-        script_add(s, " at first %.9g,%zu left offset char 1.2,0 front", x, row);
-    script_add(s, " textcolor rgb '%s'", s->theme->text);
-    frame_font(c->plot, c->layout.size);
-    script_add(s, "\n");
+        frame_label(c->plot, text, c->layout.size,
+                    " at first %.9g,%zu left offset char 1.2,0 front textcolor rgb '%s'", x, row,
+                    s->theme->text);
 }
 
 /* Appends "6.1 J (+20.0 %)" for each side. */

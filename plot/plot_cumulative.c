@@ -32,10 +32,8 @@ static double keep_code(struct ranking *r)
 static char *subtitle_of(const struct plot *plot, const struct aggregate *a,
                          const struct ranking *r, double code)
 {
-    const struct plot_options *o = plot->options;
-    double whole = ranking_value(&r->total, r->metric);
-    char *text =
-        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    double whole = row_value(&r->total, r->metric);
+    char *text = frame_subtitle_of(plot, a);
     if (whole - code > 1e-9 * whole)
         mem_append(&text, " \xc2\xb7 without the %.1f %% that no code used",
                    100 * (whole - code) / whole);
@@ -125,14 +123,14 @@ static void put_levels(struct plot *plot, const struct frame *frame, const struc
         before = y;
         right = left + text_width(text, plot_is_text(plot)) * HINTING * s->em * END *
                            (double)r->count / (frame->right - frame->left);
-        script_add(s,
-                   "set label '' at first %zu,%g point pt 7 ps 0.8*dot lc rgb '%s' front\n"
-                   "set label '%s' at first %.9g,%.9g left front",
-                   rank, 100 * levels[i], s->theme->more, text, left, y);
-        if (!plot_is_text(plot))
-            script_add(s, " textcolor rgb '%s'", s->theme->text);
-        frame_font(plot, 0.9 * s->em);
-        script_add(s, "\n");
+        script_add(s, "set label '' at first %zu,%g point pt 7 ps 0.8*dot lc rgb '%s' front\n",
+                   rank, 100 * levels[i], s->theme->more);
+        if (plot_is_text(plot))
+            frame_label(plot, text, 1, " at first %.9g,%.9g left front", left, y);
+        else
+            frame_label(plot, text, 0.9 * s->em,
+                        " at first %.9g,%.9g left front textcolor rgb '%s'", left, y,
+                        s->theme->text);
         free(text);
     }
 }

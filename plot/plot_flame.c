@@ -281,8 +281,7 @@ static void put_page(struct flame *f, const char *title, const char *subtitle)
     struct plot *plot = f->plot;
     page_begin(plot, "flame", title, subtitle);
     page_put_text(plot, "metric", f->unit);
-    page_key(plot, "nodes");
-    page_open(plot, '[');
+    page_put_open(plot, "nodes", '[');
     for (size_t i = 0; i < f->tree.count; i++) {
         const struct flame_node *n = &f->tree.nodes[i];
         char *shorter = short_name(n->name);
@@ -303,11 +302,8 @@ static void put_page(struct flame *f, const char *title, const char *subtitle)
 /* Caller frees. */
 static char *subtitle_of(const struct flame *f, const struct aggregate *a)
 {
-    const struct plot_options *o = f->plot->options;
     const struct flame_tree *t = &f->tree;
-    char *text =
-        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
-    char *names = NULL;
+    char *text = frame_subtitle_of(f->plot, a), *names = NULL;
     for (size_t i = 0; energy_label(i) != NULL && t->narrowed; i++)
         for (size_t n = 0; n < t->count; n++)
             if (strcmp(t->nodes[n].name, energy_label(i)) == 0) {

@@ -140,13 +140,11 @@ static void put_page(struct heatmap *h, const char *title, const char *subtitle)
     page_put_text(plot, "name", h->name);
     page_put_text(plot, "metric", h->unit);
     page_put_number(plot, "most", h->most);
-    page_key(plot, "rows");
-    page_open(plot, '[');
+    page_put_open(plot, "rows", '[');
     for (size_t k = 0; k < b->series; k++) {
         page_open(plot, '{');
         page_put_name(plot, b->names[k]);
-        page_key(plot, "values");
-        page_open(plot, '[');
+        page_put_open(plot, "values", '[');
         for (size_t i = 0; i < b->count; i++)
             page_number(plot, (double)(float)value_of(b, i, k));
         page_close(plot, ']');
@@ -182,9 +180,7 @@ static void put_picture(struct heatmap *h, const struct rows_layout *layout, con
 static void draw(struct heatmap *h, const struct rows_layout *layout)
 {
     struct plot *plot = h->plot;
-    const struct plot_options *o = plot->options;
-    const struct time_bins *b = &h->bins;
-    char *subtitle = frame_subtitle(&b->meta, 1, o->inputs, o->input_count);
+    char *subtitle = frame_subtitle(plot, &h->bins.meta, 1);
     append_beyond(h, &subtitle);
     char *title =
         mem_printf("%s of functions over time", h->metric == METRIC_ENERGY ? h->name : "CPU use");

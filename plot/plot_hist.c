@@ -322,10 +322,8 @@ static void put_notes(const struct hist *h, const struct frame *frame, double si
 
 static char *subtitle_of(const struct hist *h)
 {
-    const struct plot_options *o = h->plot->options;
-    char *text = frame_subtitle(aggregate_meta(h->aggregate), aggregate_run_count(h->aggregate),
-                                o->inputs, o->input_count);
-    if (o->counts)
+    char *text = frame_subtitle_of(h->plot, h->aggregate);
+    if (h->plot->options->counts)
         mem_append(&text, " \xc2\xb7 heights: calls in a bin, at most %.0f", h->highest);
     else
         mem_append(&text, " \xc2\xb7 heights: share of the row's calls in a bin");
@@ -372,13 +370,11 @@ static void put_page(struct hist *h)
     char *subtitle = subtitle_of(h);
     page_begin(plot, "hist", "Times of single calls", subtitle);
     page_put_text(plot, "unit", h->unit);
-    page_key(plot, "edges");
-    page_open(plot, '[');
+    page_put_open(plot, "edges", '[');
     for (size_t b = 0; b <= h->bins; b++)
         page_number(plot, edge(h, b));
     page_close(plot, ']');
-    page_key(plot, "rows");
-    page_open(plot, '[');
+    page_put_open(plot, "rows", '[');
     for (size_t r = 0; r < h->count; r++) {
         const struct hist_row *row = &h->rows[r];
         page_open(plot, '{');
@@ -387,8 +383,7 @@ static void put_page(struct hist *h)
         page_put_number(plot, "calls", row->calls);
         page_put_number(plot, "median", row->mark[0]);
         page_put_number(plot, "p99", row->mark[1]);
-        page_key(plot, "values");
-        page_open(plot, '[');
+        page_put_open(plot, "values", '[');
         for (size_t b = 0; b < h->bins; b++)
             page_number(plot, row->bin[b]);
         page_close(plot, ']');

@@ -355,9 +355,7 @@ static void put_data(struct scatter *s)
 /* Axes of logarithms have no place for 0. Caller frees. */
 static char *subtitle_of(const struct scatter *s, const struct aggregate *a)
 {
-    const struct plot_options *o = s->plot->options;
-    char *text =
-        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    char *text = frame_subtitle_of(s->plot, a);
     if (s->dropped > 0)
         mem_append(&text, " \xc2\xb7 not drawn: %zu row%s at 0 or below 0.01 %% of the largest",
                    s->dropped, s->dropped == 1 ? "" : "s");

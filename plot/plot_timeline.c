@@ -75,15 +75,11 @@ static void put_marks(const struct timeline *t, bool with_text)
                    "set arrow from first %.9g, graph 0 to first %.9g, graph 1 nohead front dt 2 lc "
                    "rgb '%s'\n",
                    at, at, s->theme->text);
-        if (with_text && o->marks[i].text[0] != '\0') {
-            script_add(s, "set label ");
-            script_quote(s, o->marks[i].text);
-            script_add(s,
-                       " at first %.9g, graph 0.94 left offset char 0.4,0 front textcolor rgb '%s'",
-                       at, s->theme->text);
-            frame_font(t->plot, 0.85 * s->em);
-            script_add(s, "\n");
-        }
+        if (with_text && o->marks[i].text[0] != '\0')
+            frame_label(
+                t->plot, o->marks[i].text, 0.85 * s->em,
+                " at first %.9g, graph 0.94 left offset char 0.4,0 front textcolor rgb '%s'", at,
+                s->theme->text);
     }
 }
 
@@ -406,8 +402,7 @@ static void write_data(const struct timeline *t)
 
 static char *subtitle_of(const struct timeline *t)
 {
-    const struct plot_options *o = t->plot->options;
-    char *text = frame_subtitle(&t->bins.meta, 1, o->inputs, o->input_count);
+    char *text = frame_subtitle(t->plot, &t->bins.meta, 1);
     bool several = t->bins.rest > 0 && t->bins.lane_count > 1;
     if (several)
         mem_append(&text, " \xc2\xb7 the %zu busiest of %zu threads", t->bins.lane_count - 1,
@@ -425,14 +420,12 @@ static void put_page_power(const struct timeline *t)
 {
     struct plot *plot = t->plot;
     const struct time_bins *b = &t->bins;
-    page_key(plot, "power");
-    page_open(plot, '{');
+    page_put_open(plot, "power", '{');
     page_put_text(plot, "name", b->quantity.rate_name);
     page_put_text(plot, "unit", b->quantity.rate_unit);
     static const char *const names[] = {"low", "mean", "high"};
     for (size_t n = 0; n < 3; n++) {
-        page_key(plot, names[n]);
-        page_open(plot, '[');
+        page_put_open(plot, names[n], '[');
         for (size_t i = 0; i < b->count; i++)
             page_number(plot, n == 0 ? b->low[i] : n == 1 ? mean_of(b, i) : b->high[i]);
         page_close(plot, ']');
@@ -447,8 +440,7 @@ static void put_page_lane(const struct timeline *t, size_t lane)
     double parts[SERIES + 1] = {0};
     page_open(plot, '{');
     page_put_name(plot, t->bins.lanes[lane].name);
-    page_key(plot, "cells");
-    page_open(plot, '[');
+    page_put_open(plot, "cells", '[');
     for (size_t g = 0; g < group_count(t); g++) {
         parts_of(t, lane, g, parts);
         for (size_t k = 0; k < t->bins.series; k++) {
@@ -476,8 +468,7 @@ static void put_page(struct timeline *t, const char *title, const char *subtitle
     page_put_text(plot, "unit", b->has_seconds ? "s" : "");
     if (has_power(t))
         put_page_power(t);
-    page_key(plot, "series");
-    page_open(plot, '[');
+    page_put_open(plot, "series", '[');
     for (size_t k = 0; k < b->series; k++) {
         page_open(plot, '{');
         page_put_name(plot, b->names[k]);
@@ -485,8 +476,7 @@ static void put_page(struct timeline *t, const char *title, const char *subtitle
         page_close(plot, '}');
     }
     page_close(plot, ']');
-    page_key(plot, "lanes");
-    page_open(plot, '[');
+    page_put_open(plot, "lanes", '[');
     for (size_t lane = 0; lane < b->lane_count; lane++)
         put_page_lane(t, lane);
     page_close(plot, ']');

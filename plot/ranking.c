@@ -31,11 +31,6 @@ const char *ranking_metric_unit(const struct quantity *q, enum row_metric metric
                                                                : "";
 }
 
-double ranking_value(const struct row_values *values, enum row_metric metric)
-{
-    return row_value(values, metric);
-}
-
 static bool has_energy(const struct aggregate *aggregate)
 {
     for (size_t i = 0; i < aggregate_row_count(aggregate); i++)
@@ -119,7 +114,7 @@ static size_t take_rows(struct ranking *r, const struct aggregate *a)
         row_values_of(&row->sums, runs, &to->values);
         row_values_measured(&to->values, a, i, 1);
         add_calls(&calls, to->values.calls);
-        to->value = ranking_value(&to->values, r->metric);
+        to->value = row_value(&to->values, r->metric);
         to->row = row;
         count++;
     }
@@ -168,11 +163,11 @@ static void fold_rest(struct ranking *r, const struct aggregate *a, size_t count
     r->rows[kept] = (struct ranked_row){.name = mem_strdup(LABEL_OTHER), .other = true};
     row_values_of(&rest, aggregate_run_count(a), &r->rows[kept].values);
     r->rows[kept].values.calls = rest_calls;
-    r->rows[kept].value = ranking_value(&r->rows[kept].values, r->metric);
+    r->rows[kept].value = row_value(&r->rows[kept].values, r->metric);
     r->count = kept + 1;
 }
 
-static const char *text_of(const void *aggregate, uint64_t number)
+const char *ranking_text(const void *aggregate, uint64_t number)
 {
     return aggregate_text(aggregate, number);
 }
@@ -183,7 +178,7 @@ static void name_rows(struct ranking *r, const struct aggregate *a)
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++)
         rows[i] = r->rows[i].row;
-    struct name_source source = {aggregate_keys(a), text_of, a};
+    struct name_source source = {aggregate_keys(a), ranking_text, a};
     char **names = names_make(&source, rows, count);
     for (size_t i = 0; i < count; i++) {
         r->rows[i].name = names[i];
@@ -200,7 +195,7 @@ void ranking_make(struct ranking *r, const struct aggregate *a, enum row_metric 
                           .metric_name = ranking_metric_name(aggregate_quantity(a), metric)};
     fold_rest(r, a, take_rows(r, a), top);
     name_rows(r, a);
-    double whole = ranking_value(&r->total, metric);
+    double whole = row_value(&r->total, metric);
     for (size_t i = 0; i < r->count; i++) {
         struct ranked_row *row = &r->rows[i];
         row->share = metric != METRIC_POWER && whole > 0 ? row->value / whole : NAN;

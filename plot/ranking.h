@@ -45,7 +45,6 @@ int ranking_metric_of(const struct plot *plot, const struct aggregate *aggregate
                       enum row_metric *metric, struct error *err);
 const char *ranking_metric_name(const struct quantity *quantity, enum row_metric metric);
 const char *ranking_metric_unit(const struct quantity *quantity, enum row_metric metric);
-double ranking_value(const struct row_values *values, enum row_metric metric);
 
 /* Ranks the rows: at most TOP (0: all), and the rest as _other. AGGREGATE is borrowed until
  * ranking_free. */
@@ -61,5 +60,8 @@ double ranking_limit(const struct ranking *ranking);
 /* Sets the intervals of time and energy of a single run from its number of samples. */
 void ranking_intervals(struct ranking *ranking, const struct aggregate *aggregate);
 void ranking_free(struct ranking *ranking);
+
+/* The text with NUMBER of an aggregate, for struct name_source. */
+const char *ranking_text(const void *aggregate, uint64_t number);
 
 #endif

@@ -58,44 +58,26 @@ void script_quote(struct script *s, const char *text)
 /* Font sizes: SVG uses pixels, the cairo terminals points at 96 dpi. */
 static void put_terminal(struct script *s)
 {
-    const struct theme *t = s->theme;
+    static const char *const names[] = {
+        [PICTURE_SVG] = "svg noenhanced",
+        [PICTURE_PNG] = "pngcairo noenhanced",
+        [PICTURE_PDF] = "pdfcairo noenhanced",
+        [PICTURE_SIXEL] = "sixelgd noenhanced truecolor" /* without it, 16 colours */};
     int w = (int)s->width, h = (int)s->height;
-    double points = s->em * 0.75, line = fmax(1, s->em / 12); /* lines and dots scale with text */
+    double line = fmax(1, s->em / 12); /* lines and dots scale with text */
     script_add(s, "set encoding utf8\ndot = %.3g\n", line);
-    switch (s->picture) {
-    case PICTURE_SVG:
-        script_add(s,
-                   "set terminal svg noenhanced linewidth %.3g size %d,%d font 'DejaVu Sans,%g' "
-                   "background '%s'\n",
-                   line, w, h, s->em, t->background);
-        break;
-    case PICTURE_PNG:
-        script_add(s,
-                   "set terminal pngcairo noenhanced linewidth %.3g size %d,%d font 'DejaVu "
-                   "Sans,%g' background '%s'\n",
-                   line, w, h, points, t->background);
-        break;
-    case PICTURE_PDF:
-        script_add(s,
-                   "set terminal pdfcairo noenhanced linewidth %.3g size %.4fin,%.4fin font "
-                   "'DejaVu Sans,%g' "
-                   "background '%s'\n",
-                   line, s->width / 96, s->height / 96, points, t->background);
-        break;
-    case PICTURE_SIXEL: /* 16 colours without truecolor */
-        script_add(s,
-                   "set terminal sixelgd noenhanced truecolor linewidth %.3g size %d,%d font "
-                   "'DejaVu Sans,%g' "
-                   "background '%s'\n",
-                   line, w, h, points, t->background);
-        break;
-    case PICTURE_HTML:
-        break;
-    case PICTURE_TXT:
+    if (s->picture == PICTURE_TXT)
         script_add(s, "set terminal dumb noenhanced size %d,%d aspect 1 %s\n", w, h,
                    s->color ? "ansi256" : "mono");
-        break;
-    }
+    if (s->picture == PICTURE_TXT || s->picture == PICTURE_HTML)
+        return;
+    script_add(s, "set terminal %s linewidth %.3g size ", names[s->picture], line);
+    if (s->picture == PICTURE_PDF)
+        script_add(s, "%.4fin,%.4fin", s->width / 96, s->height / 96);
+    else
+        script_add(s, "%d,%d", w, h);
+    script_add(s, " font 'DejaVu Sans,%g' background '%s'\n",
+               s->picture == PICTURE_SVG ? s->em : s->em * 0.75, s->theme->background);
 }
 
 void script_begin(struct script *s)

@@ -119,15 +119,11 @@ static void choose_series(struct reading *r)
     struct ranked *ranks = rank(r->row_total, &count);
     size_t own = count > r->request->series ? r->request->series : count;
     b->series = own + (own < count);
-    b->totals = mem_zalloc(b->series + 1, sizeof *b->totals);
     r->series = mem_zalloc(r->row_count + 1, sizeof *r->series);
     for (size_t i = 0; i < r->row_count; i++)
         r->series[i] = b->series > own ? (uint32_t)own : NOWHERE;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t series = (uint32_t)(i < own ? i : own);
-        r->series[ranks[i].index] = series;
-        b->totals[series] += ranks[i].amount;
-    }
+    for (size_t i = 0; i < count; i++)
+        r->series[ranks[i].index] = (uint32_t)(i < own ? i : own);
     name_series(r, ranks, own);
     if (own < count)
         b->names[own] = mem_strdup(LABEL_OTHER);
@@ -214,26 +210,6 @@ static size_t bin_of(const struct time_bins *b, double time)
     return bin < 0 ? 0 : bin >= (double)b->count ? b->count - 1 : (size_t)bin;
 }
 
-/* Pass 2. Spreads long intervals over all bins that they cross. */
-static void fill(void *opaque, const struct scanned *m, const struct pbin_definitions *all)
-{
-    struct reading *r = opaque;
-    struct time_bins *b = r->bins;
-    if (overlap(m->begin, m->end, r->start, r->end) <= 0)
-        return;
-    size_t last = bin_of(b, m->end);
-    for (size_t bin = bin_of(b, m->begin); bin <= last; bin++) {
-        double low = b->start + (double)bin * b->width;
-        double part = overlap(m->begin, m->end, low, low + b->width);
-        if (part <= 0)
-            continue;
-        add_rate(b, bin, m, part);
-        add_threads(r, bin, m, part, all);
-        if (m->end <= m->begin)
-            break;
-    }
-}
-
 static void name_lane(struct reading *r, const struct pbin_definitions *all, size_t thread)
 {
     const struct pbin_thread *t = &all->threads[thread];
@@ -247,13 +223,25 @@ static void name_lane(struct reading *r, const struct pbin_definitions *all, siz
         name[0] != '\0' ? mem_printf("%s %u", name, t->tid) : mem_printf("thread %u", t->tid);
 }
 
-static void fill_and_name(void *opaque, const struct scanned *m, const struct pbin_definitions *all)
+/* Pass 2. Spreads long intervals over all bins that they cross. */
+static void fill(void *opaque, const struct scanned *m, const struct pbin_definitions *all)
 {
     struct reading *r = opaque;
-    fill(opaque, m, all);
-    if (r->request->lanes == 0 || overlap(m->begin, m->end, r->start, r->end) <= 0)
+    struct time_bins *b = r->bins;
+    if (overlap(m->begin, m->end, r->start, r->end) <= 0)
         return; /* R has only the threads between START and END */
-    for (size_t j = 0; j < m->threads; j++)
+    size_t last = bin_of(b, m->end);
+    for (size_t bin = bin_of(b, m->begin); bin <= last; bin++) {
+        double low = b->start + (double)bin * b->width;
+        double part = overlap(m->begin, m->end, low, low + b->width);
+        if (part <= 0)
+            continue;
+        add_rate(b, bin, m, part);
+        add_threads(r, bin, m, part, all);
+        if (m->end <= m->begin)
+            break;
+    }
+    for (size_t j = 0; j < m->threads && r->request->lanes > 0; j++)
         name_lane(r, all, m->thread[j]);
 }
 
@@ -274,7 +262,7 @@ static int read_bins(struct reading *r, struct scan *scan, struct error *err)
     choose_series(r);
     choose_lanes(r);
     make_bins(r);
-    if (scan_run(scan, r->request->energy, fill_and_name, r, err) != 0)
+    if (scan_run(scan, r->request->energy, fill, r, err) != 0)
         return -1;
     for (size_t i = 0; i < r->bins->lane_count; i++)
         if (r->bins->lanes[i].name == NULL)
@@ -329,7 +317,6 @@ void time_bins_free(struct time_bins *b)
         free(b->lanes[i].name);
     free(b->names);
     free(b->lanes);
-    free(b->totals);
     free(b->low);
     free(b->high);
     free(b->energy);

@@ -27,7 +27,6 @@ struct time_bins {
     double *energy, *seconds;        /* [count] integral of the rate, and its duration */
     size_t series;                   /* with "_other" as the last one, if needed */
     char **names;                    /* [series] */
-    double *totals;                  /* [series] in the window */
     size_t lane_count, thread_count; /* number of lanes, and of threads */
     size_t rest; /* threads that share the last lane; 0: each has a separate lane */
     struct time_lane *lanes;
