@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/library.h"
 #include "base/memory.h"
 
 #define LIBRARY "libfontconfig.so.1" /* gnuplot needs it, too */
@@ -39,29 +40,18 @@ struct glyphs {
 
 static bool load(struct fontconfig *fc)
 {
-    fc->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (fc->library == NULL)
-        return false;
-    const struct {
-        void *function;
-        const char *name;
-    } functions[] = {{&fc->pattern_new, "FcPatternCreate"},
-                     {&fc->pattern_delete, "FcPatternDestroy"},
-                     {&fc->objects_new, "FcObjectSetBuild"},
-                     {&fc->objects_delete, "FcObjectSetDestroy"},
-                     {&fc->list, "FcFontList"},
-                     {&fc->set_delete, "FcFontSetDestroy"},
-                     {&fc->get_text, "FcPatternGetString"},
-                     {&fc->get_characters, "FcPatternGetCharSet"},
-                     {&fc->has_character, "FcCharSetHasChar"},
-                     {&fc->end, "FcFini"}};
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        void *found = dlsym(fc->library, functions[i].name);
-        memcpy(functions[i].function, &found, sizeof found);
-        if (found == NULL)
-            return false;
-    }
-    return true;
+    const struct library_function functions[] = {{"FcPatternCreate", &fc->pattern_new},
+                                                 {"FcPatternDestroy", &fc->pattern_delete},
+                                                 {"FcObjectSetBuild", &fc->objects_new},
+                                                 {"FcObjectSetDestroy", &fc->objects_delete},
+                                                 {"FcFontList", &fc->list},
+                                                 {"FcFontSetDestroy", &fc->set_delete},
+                                                 {"FcPatternGetString", &fc->get_text},
+                                                 {"FcPatternGetCharSet", &fc->get_characters},
+                                                 {"FcCharSetHasChar", &fc->has_character},
+                                                 {"FcFini", &fc->end}};
+    fc->library = library_load(LIBRARY, functions, sizeof functions / sizeof functions[0]);
+    return fc->library != NULL;
 }
 
 static void list_fonts(struct glyphs *g)

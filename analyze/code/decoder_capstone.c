@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/code/decoder.h"
+#include "base/library.h"
 #include "base/memory.h"
 
 #define LIBRARY "libcapstone.so.4"
@@ -58,28 +59,15 @@ static void use_own_memory(const struct capstone *cs)
 
 static bool load(struct capstone *cs)
 {
-    cs->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (cs->library == NULL)
-        return false;
-    const struct {
-        void *function;
-        const char *name;
-    } functions[] = {{&cs->option, "cs_option"},
-                     {&cs->open, "cs_open"},
-                     {&cs->close, "cs_close"},
-                     {&cs->malloc, "cs_malloc"},
-                     {&cs->free, "cs_free"},
-                     {&cs->disasm_iter, "cs_disasm_iter"},
-                     {&cs->insn_group, "cs_insn_group"}};
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        void *found = dlsym(cs->library, functions[i].name);
-        memcpy(functions[i].function, &found, sizeof found);
-        if (found == NULL) {
-            dlclose(cs->library);
-            return false;
-        }
-    }
-    return true;
+    const struct library_function functions[] = {{"cs_option", &cs->option},
+                                                 {"cs_open", &cs->open},
+                                                 {"cs_close", &cs->close},
+                                                 {"cs_malloc", &cs->malloc},
+                                                 {"cs_free", &cs->free},
+                                                 {"cs_disasm_iter", &cs->disasm_iter},
+                                                 {"cs_insn_group", &cs->insn_group}};
+    cs->library = library_load(LIBRARY, functions, sizeof functions / sizeof functions[0]);
+    return cs->library != NULL;
 }
 
 /* Chooses the instruction set of ARM. */

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/library.h"
 #include "base/memory.h"
 #include "record/pmus/pmu.h"
 
@@ -37,14 +37,6 @@ struct gpus {
     size_t nvidia, count; /* the first NVIDIA ones are NVML's */
 };
 
-/* A function of a library, with the type of the member that stores it. */
-static bool find(void *library, const char *name, void *function)
-{
-    void *address = dlsym(library, name);
-    memcpy(function, &address, sizeof address);
-    return address != NULL;
-}
-
 static void close_gpus(void *state)
 {
     struct gpus *g = state;
@@ -74,17 +66,18 @@ static void add_gpu(struct gpus *g, struct pmu_channels *channels, void *handle,
 
 static bool load_nvml(struct nvml *n)
 {
-    n->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (n->library == NULL)
-        return false;
-    if (find(n->library, "nvmlInit_v2", &n->init) &&
-        find(n->library, "nvmlShutdown", &n->shutdown) &&
-        find(n->library, "nvmlDeviceGetCount_v2", &n->count) &&
-        find(n->library, "nvmlDeviceGetHandleByIndex_v2", &n->handle) &&
-        find(n->library, "nvmlDeviceGetName", &n->name) &&
-        find(n->library, "nvmlDeviceGetTotalEnergyConsumption", &n->energy) &&
-        find(n->library, "nvmlErrorString", &n->text) && n->init() == 0)
-        return true;
+    const struct library_function functions[] = {
+        {"nvmlInit_v2", &n->init},
+        {"nvmlShutdown", &n->shutdown},
+        {"nvmlDeviceGetCount_v2", &n->count},
+        {"nvmlDeviceGetHandleByIndex_v2", &n->handle},
+        {"nvmlDeviceGetName", &n->name},
+        {"nvmlDeviceGetTotalEnergyConsumption", &n->energy},
+        {"nvmlErrorString", &n->text}};
+    n->library =
+        library_load("libnvidia-ml.so.1", functions, sizeof functions / sizeof functions[0]);
+    if (n->library == NULL || n->init() == 0)
+        return n->library != NULL;
     dlclose(n->library);
     n->library = NULL;
     return false;
@@ -117,15 +110,14 @@ static void add_nvidia(struct gpus *g, struct pmu_channels *channels, struct err
 static bool load_amdsmi(struct amdsmi *a)
 {
     const uint64_t gpus = 2; /* AMDSMI_INIT_AMD_GPUS */
-    a->library = dlopen("libamd_smi.so", RTLD_NOW | RTLD_LOCAL);
-    if (a->library == NULL)
-        return false;
-    if (find(a->library, "amdsmi_init", &a->init) &&
-        find(a->library, "amdsmi_shut_down", &a->shutdown) &&
-        find(a->library, "amdsmi_get_socket_handles", &a->sockets) &&
-        find(a->library, "amdsmi_get_processor_handles", &a->processors) &&
-        find(a->library, "amdsmi_get_energy_count", &a->energy) && a->init(gpus) == 0)
-        return true;
+    const struct library_function functions[] = {{"amdsmi_init", &a->init},
+                                                 {"amdsmi_shut_down", &a->shutdown},
+                                                 {"amdsmi_get_socket_handles", &a->sockets},
+                                                 {"amdsmi_get_processor_handles", &a->processors},
+                                                 {"amdsmi_get_energy_count", &a->energy}};
+    a->library = library_load("libamd_smi.so", functions, sizeof functions / sizeof functions[0]);
+    if (a->library == NULL || a->init(gpus) == 0)
+        return a->library != NULL;
     dlclose(a->library);
     a->library = NULL;
     return false;

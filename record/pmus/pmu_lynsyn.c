@@ -12,9 +12,9 @@
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
+#include "base/library.h"
 #include "base/memory.h"
 #include "record/pmus/pmu.h"
 
@@ -73,26 +73,22 @@ struct lynsyn {
 
 /* ---- USB ---------------------------------------------------------------------------------------- */
 
-static bool find(void *library, const char *name, void *function)
-{
-    void *address = dlsym(library, name);
-    memcpy(function, &address, sizeof address);
-    return address != NULL;
-}
-
 static int load_usb(struct usb *usb, struct error *err)
 {
-    usb->library = dlopen("libusb-1.0.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (usb->library != NULL && find(usb->library, "libusb_init", &usb->init) &&
-        find(usb->library, "libusb_exit", &usb->exit) &&
-        find(usb->library, "libusb_open_device_with_vid_pid", &usb->open) &&
-        find(usb->library, "libusb_close", &usb->close) &&
-        find(usb->library, "libusb_set_auto_detach_kernel_driver", &usb->detach) &&
-        find(usb->library, "libusb_claim_interface", &usb->claim) &&
-        find(usb->library, "libusb_release_interface", &usb->release) &&
-        find(usb->library, "libusb_bulk_transfer", &usb->bulk) &&
-        find(usb->library, "libusb_control_transfer", &usb->control) &&
-        find(usb->library, "libusb_error_name", &usb->error_name))
+    const struct library_function functions[] = {
+        {"libusb_init", &usb->init},
+        {"libusb_exit", &usb->exit},
+        {"libusb_open_device_with_vid_pid", &usb->open},
+        {"libusb_close", &usb->close},
+        {"libusb_set_auto_detach_kernel_driver", &usb->detach},
+        {"libusb_claim_interface", &usb->claim},
+        {"libusb_release_interface", &usb->release},
+        {"libusb_bulk_transfer", &usb->bulk},
+        {"libusb_control_transfer", &usb->control},
+        {"libusb_error_name", &usb->error_name}};
+    usb->library =
+        library_load("libusb-1.0.so.0", functions, sizeof functions / sizeof functions[0]);
+    if (usb->library != NULL)
         return 0;
     return error_set(err, NULL, NO_OFFSET,
                      "the library libusb-1.0.so.0 cannot be used (Debian: libusb-1.0-0)");
