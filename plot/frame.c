@@ -206,13 +206,13 @@ char *frame_subtitle_of(const struct plot *plot, const struct aggregate *aggrega
     return frame_subtitle(plot, aggregate_meta(aggregate), aggregate_run_count(aggregate));
 }
 
-struct rows_layout frame_rows(struct plot *plot, size_t wanted, size_t available, double extra)
+struct rows_layout frame_rows(struct plot *plot, size_t wanted, size_t available)
 {
     struct script *s = &plot->script;
     bool cells = plot_is_text(plot);
     double least = cells ? 1 : 8, usual = cells ? 1 : 1.5 * s->em;
-    double around = head_height(plot) + foot_height(plot) + extra +
-                    (cells ? 1 : 0); /* no row touches the axis */
+    double around =
+        head_height(plot) + foot_height(plot) + (cells ? 1 : 0); /* no row touches the axis */
     size_t rows = wanted != 0 && wanted < available ? wanted : available;
     rows = rows == 0 ? 1 : rows;
     if (!plot->options->height_given && rows > 1 && wanted != 0 &&

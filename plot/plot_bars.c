@@ -239,7 +239,7 @@ static int draw_bars(struct plot *plot, struct error *err)
     bool page = plot->script.picture == PICTURE_HTML;
     struct rows_layout layout = {.count = page ? page_rows(o->top, rows) : 0};
     if (!page)
-        layout = frame_rows(plot, wanted, rows, 0);
+        layout = frame_rows(plot, wanted, rows);
     ranking_make(&ranking, a, metric, layout.count < rows ? layout.count - 1 : 0);
     if (o->intervals)
         ranking_intervals(&ranking, a);

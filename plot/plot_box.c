@@ -473,7 +473,7 @@ static int prepare(struct spreads *s, const struct aggregate *whole, struct erro
     size_t rows = count_rows(&ranking, o->top > 0), wanted = o->top < rows ? o->top : rows;
     size_t most = o->top > 0 ? wanted : USUAL_ROWS;
     s->all = ranking.count;
-    s->layout = frame_rows(s->plot, o->top > 0 ? wanted : 0, rows < most ? rows : most, 0);
+    s->layout = frame_rows(s->plot, o->top > 0 ? wanted : 0, rows < most ? rows : most);
     s->count = rows < s->layout.count ? rows : s->layout.count;
     s->small = o->top == 0 && s->count == rows;
     s->points = o->points != POINTS_AUTO ? o->points
@@ -520,7 +520,7 @@ static int draw_errors(struct plot *plot, bool violin, struct error *err)
                             .points = plot->options->points,
                             .metric_name = errors.name,
                             .unit = errors.unit};
-        s.layout = frame_rows(plot, errors.count, errors.count, 0);
+        s.layout = frame_rows(plot, errors.count, errors.count);
         s.count = s.all = s.layout.count;
         if (s.points == POINTS_AUTO)
             s.points = violin ? POINTS_NONE : POINTS_OUTLIERS;

@@ -373,7 +373,7 @@ static void choose_rows(struct comparison *c)
     if (plot->script.picture == PICTURE_HTML) {
         rows = page_rows(top, all);
     } else {
-        c->layout = frame_rows(plot, wanted * others, all * others, 0);
+        c->layout = frame_rows(plot, wanted * others, all * others);
         rows = c->layout.count / others;
         rows = rows >= 2 || all < 2 ? rows : 2;
     }

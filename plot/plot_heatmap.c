@@ -260,7 +260,7 @@ static int draw_heatmap(struct plot *plot, struct error *err)
                                                                         : MAX_PAGE_ROWS)
                                                : 0};
     if (!page)
-        layout = frame_rows(plot, top > 0 ? top + 1 : 0, top > 0 ? top + 1 : 100, 0);
+        layout = frame_rows(plot, top > 0 ? top + 1 : 0, top > 0 ? top + 1 : 100);
     struct time_request request = {.kind = "heatmap",
                                    .bins = (size_t)(cells  ? s->width * 0.6 - 3
                                                     : page ? 400
@@ -269,7 +269,7 @@ static int draw_heatmap(struct plot *plot, struct error *err)
     if (read_data(&h, &request, err) != 0 || check_rows(&h, err) != 0)
         return -1;
     if (!page)
-        layout = frame_rows(plot, h.bins.series, h.bins.series, 0);
+        layout = frame_rows(plot, h.bins.series, h.bins.series);
     h.name = h.metric == METRIC_ENERGY ? h.bins.quantity.rate_name : "CPUs used";
     h.unit = h.metric == METRIC_ENERGY ? h.bins.quantity.rate_unit : "";
     find_end(&h);

@@ -417,7 +417,7 @@ static struct rows_layout lay_out(struct hist *h)
     struct script *s = &h->plot->script;
     if (!h->plot->options->height_given && !plot_is_text(h->plot))
         s->height = fmax(s->height, (8 + 3 * (double)h->count) * s->em);
-    return frame_rows(h->plot, h->count, h->count, 0);
+    return frame_rows(h->plot, h->count, h->count);
 }
 
 static void show(struct hist *h)

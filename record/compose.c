@@ -17,7 +17,7 @@
 #include "formats/raw/raw_readings.h"
 #include "record/spool.h"
 
-enum { NS_PER_US = 1000, THREAD_SIZE = 20, THREAD_CPU = 12 };
+enum { NS_PER_US = 1000, LABEL_SIZE = 256, THREAD_SIZE = 20, THREAD_CPU = 12 };
 
 /* Factors for the CPU times of threads, in the order in which they first appear. */
 struct scales {
@@ -47,7 +47,8 @@ struct composition {
     struct error *err;
 };
 
-void compose_label(char label[LABEL_SIZE], const char *path)
+/* The label of a mapping, NUL-padded. */
+static void put_label(struct buffer *buffer, const char *path)
 {
     const char *slash = strrchr(path, '/');
     size_t length = strlen(path);
@@ -59,8 +60,23 @@ void compose_label(char label[LABEL_SIZE], const char *path)
         path += length - (LABEL_SIZE - 1);
         length = LABEL_SIZE - 1;
     }
-    memset(label, 0, LABEL_SIZE);
-    memcpy(label, path, length + 1);
+    buffer_bytes(buffer, path, length);
+    memset(buffer_extend(buffer, LABEL_SIZE - length), 0, LABEL_SIZE - length);
+}
+
+void compose_header(struct buffer *buffer, uint32_t magic, uint64_t wall, uint64_t latency,
+                    uint64_t samples, const struct vmmap *maps, size_t count)
+{
+    buffer_u32(buffer, magic);
+    buffer_u64(buffer, wall / NS_PER_US);
+    buffer_u64(buffer, latency / NS_PER_US);
+    buffer_u64(buffer, samples);
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u64(buffer, maps[i].address);
+        buffer_u64(buffer, maps[i].size);
+        put_label(buffer, maps[i].path);
+    }
 }
 
 /* Writes the contents of the buffer. */
@@ -81,19 +97,9 @@ static uint32_t magic_of(enum pmu_kind kind)
 
 static int put_header(struct composition *c)
 {
-    const struct profile *profile = c->profile;
-    buffer_u32(&c->buffer, magic_of(profile->kind));
-    buffer_u64(&c->buffer, profile->wall / NS_PER_US);
-    buffer_u64(&c->buffer, profile->latency / NS_PER_US);
-    buffer_u64(&c->buffer, profile->samples);
-    buffer_u32(&c->buffer, (uint32_t)profile->vmmap_count);
-    for (size_t i = 0; i < profile->vmmap_count; i++) {
-        char label[LABEL_SIZE];
-        compose_label(label, profile->vmmaps[i].path);
-        buffer_u64(&c->buffer, profile->vmmaps[i].address);
-        buffer_u64(&c->buffer, profile->vmmaps[i].size);
-        buffer_bytes(&c->buffer, label, LABEL_SIZE);
-    }
+    const struct profile *p = c->profile;
+    compose_header(&c->buffer, magic_of(p->kind), p->wall, p->latency, p->samples, p->vmmaps,
+                   p->vmmap_count);
     return put(c);
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/output.h"
 #include "formats/pbin/pmu_kind.h"
+#include "base/buffer.h"
 #include "formats/raw/raw_extension.h"
 #include "record/images.h"
 
@@ -31,9 +32,9 @@ struct profile {
 int compose(struct output *out, const char *spool_path, const struct profile *profile,
             double *energy, struct error *err);
 
-/* The label of a VMMap of PATH, NUL-padded: PATH if it fits, else its last component, else the tail
- * of that. */
-enum { LABEL_SIZE = 256 };
-void compose_label(char label[LABEL_SIZE], const char *path);
+/* Appends the header of a raw profile with MAGIC: WALL and LATENCY [ns], the number of SAMPLES, and its COUNT mappings. The
+ * label of a mapping is its path if it fits in 255 bytes, else the last component of the path, else the tail of that. */
+void compose_header(struct buffer *buffer, uint32_t magic, uint64_t wall, uint64_t latency,
+                    uint64_t samples, const struct vmmap *maps, size_t count);
 
 #endif

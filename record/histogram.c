@@ -391,24 +391,6 @@ static void put_entry(struct buffer *buffer, const struct spot *spot, double mea
     buffer_f64(buffer, spot->joules * measure);
 }
 
-static int put_header(struct output *out, struct buffer *buffer,
-                      const struct histogram_target *target, uint64_t samples)
-{
-    buffer_u32(buffer, MAGIC);
-    buffer_u64(buffer, target->wall / 1000);
-    buffer_u64(buffer, target->latency / 1000);
-    buffer_u64(buffer, samples);
-    buffer_u32(buffer, (uint32_t)target->map_count);
-    for (size_t i = 0; i < target->map_count; i++) {
-        char label[LABEL_SIZE];
-        compose_label(label, target->maps[i].path);
-        buffer_u64(buffer, target->maps[i].address);
-        buffer_u64(buffer, target->maps[i].size);
-        buffer_bytes(buffer, label, LABEL_SIZE);
-    }
-    return put(out, buffer);
-}
-
 /* Writes a map: its address, then a value for each of its bytes; its sorted spots are SPOT to END. */
 static int put_map(struct output *out, struct buffer *buffer, const struct vmmap *map,
                    const struct spot *spot, const struct spot *end, double measure)
@@ -477,7 +459,9 @@ int histogram_write(struct histogram *h, struct output *out, const struct histog
     sums->idle_current = idle > 0 ? idle * measure : 0;
     if (h->spot_count > 0)
         qsort(h->spots, h->spot_count, sizeof *h->spots, by_place);
-    int result = put_header(out, &buffer, target, sums->samples);
+    compose_header(&buffer, MAGIC, target->wall, target->latency, sums->samples, target->maps,
+                   target->map_count);
+    int result = put(out, &buffer);
     put_entry(&buffer, &outside, measure);
     if (result == 0)
         result = put_maps(h, out, &buffer, target, measure);

@@ -31,6 +31,13 @@ static bool read_file(pid_t id, const char *name, char *text, size_t size)
     return read_text(path, text, size);
 }
 
+static bool read_task(pid_t pid, pid_t tid, const char *name, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+    return read_text(path, text, size);
+}
+
 bool process_proc_is_own(void)
 {
     char self[32];
@@ -153,9 +160,8 @@ uint64_t process_faults(pid_t pid)
 
 bool process_thread_run(pid_t pid, pid_t tid, struct process_run *run)
 {
-    char path[64], text[128], *rest;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
-    if (!read_text(path, text, sizeof text))
+    char text[128], *rest;
+    if (!read_task(pid, tid, "schedstat", text, sizeof text))
         return false;
     run->cpu = strtoull(text, &rest, 10);
     strtoull(rest, &rest, 10); /* time that it waited for a CPU */
@@ -172,9 +178,9 @@ uint64_t process_thread_cpu(pid_t pid, pid_t tid)
 /* One of the letters in proc_pid_stat(5); 0: it is unknown. */
 static char thread_state(pid_t pid, pid_t tid)
 {
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    const char *state = read_text(path, text, sizeof text) ? process_stat_field(text, 3) : NULL;
+    char text[512];
+    const char *state =
+        read_task(pid, tid, "stat", text, sizeof text) ? process_stat_field(text, 3) : NULL;
     return state != NULL ? state[1] : '\0';
 }
 
@@ -192,9 +198,8 @@ static uint64_t signal_set(const char *text, const char *name)
 
 bool process_has_signal(pid_t pid, pid_t tid)
 {
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)tid);
-    if (!read_text(path, text, sizeof text))
+    char text[4096];
+    if (!read_task(pid, tid, "status", text, sizeof text))
         return false;
     uint64_t pending = signal_set(text, "\nSigPnd:") | signal_set(text, "\nShdPnd:");
     return (pending & ~signal_set(text, "\nSigBlk:")) != 0;

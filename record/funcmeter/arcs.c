@@ -138,7 +138,7 @@ static const char *library_of(const struct meter_call *call, const struct planne
 }
 
 void meter_arcs_write(const struct meter_arcs *arcs, const struct planner *planner,
-                      const struct table_format *format, struct output *out, bool color)
+                      const struct table_format *format, struct output *out)
 {
     enum { CALLS, CALLER_LIBRARY, CALLER, RETURN, LIBRARY, FUNCTION, COLUMNS };
     static const struct table_column columns[COLUMNS] = {
@@ -151,7 +151,7 @@ void meter_arcs_write(const struct meter_arcs *arcs, const struct planner *plann
     };
     uint32_t count;
     const struct meter_function *functions = planner_functions(planner, &count);
-    const struct table_head head = {.columns = columns, .column_count = COLUMNS, .color = color};
+    const struct table_head head = {.columns = columns, .column_count = COLUMNS};
     struct table *table = table_open(format, out, &head);
     for (size_t i = 0; i < arcs->count; i++) {
         const struct meter_call *call = &arcs->items[i];

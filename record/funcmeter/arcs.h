@@ -29,7 +29,7 @@ void meter_arcs_free(struct meter_arcs *arcs);
 
 /* Writes them as a table to OUT, where errors are recorded. */
 void meter_arcs_write(const struct meter_arcs *arcs, const struct planner *planner,
-                      const struct table_format *format, struct output *out, bool color);
+                      const struct table_format *format, struct output *out);
 
 /* Writes them as arcs from function to function. */
 void meter_arcs_put(const struct meter_arcs *arcs, const struct planner *planner,

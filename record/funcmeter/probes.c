@@ -93,15 +93,15 @@ static void remove_old(const struct probes *p)
         close(fd);
 }
 
-static char *event_name(uint32_t function, int kind, char separator)
+static char *event_name(uint32_t function, int kind)
 {
-    return mem_printf("%s%d%c%s%" PRIu32, prefix, (int)getpid(), separator,
-                      kind == ENTRY ? "enter" : "return", function);
+    return mem_printf("%s%d/%s%" PRIu32, prefix, (int)getpid(), kind == ENTRY ? "enter" : "return",
+                      function);
 }
 
 static uint64_t event_id(const struct probes *p, uint32_t function, int kind)
 {
-    char text[32] = "", *name = event_name(function, kind, '/');
+    char text[32] = "", *name = event_name(function, kind);
     char *path = mem_printf("events/%s/id", name);
     int fd = openat(p->tracefs, path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
@@ -129,7 +129,7 @@ static int make_event(struct probes *p, const struct meter_function *f, uint32_t
                       uint64_t offset, struct error *err)
 {
     struct probe *probe = &p->items[number];
-    char *name = event_name(number, kind, '/');
+    char *name = event_name(number, kind);
     char *line =
         mem_printf("%c:%s %s:0x%" PRIx64 "\n", kind == ENTRY ? 'p' : 'r', name, f->path, offset);
     probe->made[kind] = write_event(p, line) == 0;
@@ -225,7 +225,7 @@ static bool forget(const struct probes *p, uint32_t function, int kind, unsigned
         close(probe->all[kind]);
     if (!probe->made[kind])
         return true;
-    char *name = event_name(function, kind, '/');
+    char *name = event_name(function, kind);
     bool gone = remove_event(p, name, patience);
     free(name);
     return gone;

@@ -351,7 +351,7 @@ static size_t choose_columns(const struct meter_results *results, size_t chosen[
 }
 
 void meter_results_write(const struct meter_results *results, const struct planner *planner,
-                         const struct table_format *format, struct output *out, bool color)
+                         const struct table_format *format, struct output *out)
 {
     uint32_t functions;
     const struct meter_function *all = planner_functions(planner, &functions);
@@ -362,7 +362,7 @@ void meter_results_write(const struct meter_results *results, const struct plann
         shown[i] = columns[chosen[i]];
     if (results->returns)
         shown[1].only_wide = false;
-    const struct table_head head = {.columns = shown, .column_count = count, .color = color};
+    const struct table_head head = {.columns = shown, .column_count = count};
     struct table *table = table_open(format, out, &head);
     for (size_t i = 0; i < results->count; i++) {
         struct table_cell cells[COLUMNS] = {0}, row[COLUMNS];

@@ -48,7 +48,7 @@ void meter_results_free(struct meter_results *results);
 
 /* Writes the table to OUT, where errors are recorded. */
 void meter_results_write(const struct meter_results *results, const struct planner *planner,
-                         const struct table_format *format, struct output *out, bool color);
+                         const struct table_format *format, struct output *out);
 
 /* The run that a profile describes. */
 struct meter_run {

@@ -55,8 +55,8 @@ int results_file_write(const struct funcmeter_options *o, const struct meter_res
         meter_results_write_igprof(results, planner, o->command[0],
                                    session_block(session, 0)->thread.pid, to);
     else if (o->session.callers)
-        meter_arcs_write(arcs, planner, format, to, false);
+        meter_arcs_write(arcs, planner, format, to);
     else
-        meter_results_write(results, planner, format, to, false);
+        meter_results_write(results, planner, format, to);
     return output_commit(to);
 }

@@ -297,21 +297,22 @@ uint32_t session_next_record(const struct session *s, uint32_t number, uint32_t 
     return next < METER_FUNCTIONS ? (uint32_t)next : METER_FUNCTIONS;
 }
 
+/* What a thread has in SIZE bytes of the file, AT the place that its memory names; NULL: nowhere. */
+static const void *memory_at(const struct session *s, uint64_t at, uint64_t size)
+{
+    bool inside = at >= s->header->histograms && at <= METER_FILE_SIZE - size;
+    return inside && at % sizeof(uint64_t) == 0 ? s->memory + at : NULL;
+}
+
 const uint64_t *session_histogram(const struct session *s, const struct meter_record *record)
 {
-    uint64_t at = record->histogram, size = LOG_BUCKETS * sizeof(uint64_t);
-    if (at < s->header->histograms || at > METER_FILE_SIZE - size || at % sizeof(uint64_t) != 0)
-        return NULL;
-    return (const uint64_t *)(s->memory + at);
+    return memory_at(s, record->histogram, LOG_BUCKETS * sizeof(uint64_t));
 }
 
 const struct meter_arc *session_arcs(const struct session *s, uint32_t number)
 {
-    uint64_t at = session_block(s, number)->thread.arcs;
-    const uint64_t size = METER_ARCS * sizeof(struct meter_arc);
-    if (at < s->header->histograms || at > METER_FILE_SIZE - size || at % sizeof(uint64_t) != 0)
-        return NULL;
-    return (const struct meter_arc *)(s->memory + at);
+    return memory_at(s, session_block(s, number)->thread.arcs,
+                     METER_ARCS * sizeof(struct meter_arc));
 }
 
 uint64_t session_interval_count(const struct session *s)
