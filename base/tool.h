@@ -89,6 +89,9 @@ error_t tool_take_help(int key, struct argp_state *state);
 void tool_only_input(struct argp_state *state, const char *what, const char **input,
                      const char *argument);
 
+/* For parsers: appends ARGUMENT to *LIST, which has *COUNT, with room for *CAPACITY. Caller frees the list. */
+void tool_append(const char ***list, size_t *count, size_t *capacity, const char *argument);
+
 /* For parsers; a bad argument is a usage error. tool_choose: the number of NAME, a WHAT, among NAMES. tool_number and
  * tool_whole: TEXT, given for OPTION, as a number or an integer from LEAST to MOST. */
 size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name);

@@ -9,6 +9,7 @@
 #include "analyze/aggregate/row_options.h"
 #include "analyze/compare/match.h"
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "base/tool.h"
 #include "plot/picture.h"
 
@@ -123,12 +124,6 @@ static const struct argp_option arguments[] = {
      "Also write the gnuplot script, FILE.gp, and the data, FILE.csv", TOOL_FILES},
     {0}};
 
-static void add_word(const char ***list, size_t *count, size_t *capacity, const char *word)
-{
-    mem_reserve(list, capacity, *count + 1, sizeof **list);
-    (*list)[(*count)++] = word;
-}
-
 static void parse_metric(struct options *o, const char *name, struct argp_state *state)
 {
     int metric = row_metric_parse(name);
@@ -160,9 +155,9 @@ static void take_word(struct options *o, const char *word, struct argp_state *st
         return;
     }
     if (o->words != NULL)
-        add_word(o->words, o->word_count, o->word_capacity, word);
+        tool_append(o->words, o->word_count, o->word_capacity, word);
     else
-        add_word(&o->plot.inputs, &o->plot.input_count, &o->input_capacity, word);
+        tool_append(&o->plot.inputs, &o->plot.input_count, &o->input_capacity, word);
 }
 
 static void begin_side(struct options *o, bool base, const char *first)
@@ -175,18 +170,16 @@ static void begin_side(struct options *o, bool base, const char *first)
     o->words = base ? &o->plot.bases : &o->plot.withs;
     o->word_count = base ? &o->plot.base_count : &o->plot.with_count;
     o->word_capacity = base ? &o->base_capacity : &o->with_capacity;
-    add_word(o->words, o->word_count, o->word_capacity, first);
+    tool_append(o->words, o->word_count, o->word_capacity, first);
 }
 
 static enum points points_of(const char *name, struct argp_state *state)
 {
-    static const char *const names[] = {
-        [POINTS_NONE] = "none", [POINTS_OUTLIERS] = "outliers", [POINTS_ALL] = "all"};
-    for (int i = POINTS_NONE; i <= POINTS_ALL; i++)
-        if (strcmp(names[i], name) == 0)
-            return (enum points)i;
-    argp_error(state, "--points must be none, outliers or all, not '%s'", name);
-    return POINTS_AUTO;
+    static const char *const names[] = {"none", "outliers", "all"};
+    int number = name_find(names, 3, name);
+    if (number < 0)
+        argp_error(state, "--points must be none, outliers or all, not '%s'", name);
+    return (enum points)(POINTS_NONE + number);
 }
 
 static enum error_function error_named(const char *name, struct argp_state *state)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "plot/frame.h"
 #include "plot/page.h"
 #include "plot/sixel.h"
@@ -21,10 +22,7 @@ enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 int picture_find(const char *name)
 {
-    for (int i = 0; i < FORMATS; i++)
-        if (strcmp(formats[i], name) == 0)
-            return i;
-    return -1;
+    return name_find(formats, FORMATS, name);
 }
 
 static enum picture terminal_picture(const struct picture_request *r)

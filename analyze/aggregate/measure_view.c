@@ -187,8 +187,7 @@ static double value_of(const struct aggregate *a, const struct measure_sums *sum
 /* Whole numbers are counts. */
 static struct table_cell number_cell(double value, enum pbin_measure_type type)
 {
-    bool whole = type == PBIN_INTEGER && value >= 0 && value < 9e15 && value == floor(value);
-    return whole ? cell_count((uint64_t)value) : cell_real(value);
+    return type == PBIN_INTEGER ? cell_whole(value) : cell_real(value);
 }
 
 static double quantile(const struct aggregate *a, const struct measure_sums *sums, double share)

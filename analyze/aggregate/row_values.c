@@ -1,10 +1,10 @@
 /* Converts exact sums to numbers in SI units.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <string.h>
 
 #include "analyze/aggregate/row_values.h"
 #include "analyze/statistics/welch.h"
+#include "base/name_list.h"
 
 enum { NS_PER_S = 1000000000 };
 
@@ -18,10 +18,7 @@ const char *row_metric_name(enum row_metric metric)
 
 int row_metric_parse(const char *name)
 {
-    for (int i = 0; i < METRICS; i++)
-        if (strcmp(metrics[i], name) == 0)
-            return i;
-    return -1;
+    return name_find(metrics, METRICS, name);
 }
 
 void row_values_of(const struct pbin_sums *sums, size_t runs, struct row_values *values)

@@ -87,11 +87,8 @@ static void add_measures(struct row_view *v, size_t time_at)
 
 static void make_columns(struct row_view *v)
 {
-    const struct quantity *q = aggregate_quantity(v->aggregate);
-    const char *what = v->has_quantity ? q->name : "energy",
-               *unit = v->has_quantity ? q->unit : "J";
-    if (v->report->fractions)
-        unit = "";
+    const struct quantity *q = &v->quantity;
+    const char *what = q->name, *unit = v->report->fractions ? "" : q->unit;
     bool by_energy = v->sort == METRIC_ENERGY || v->sort == METRIC_POWER;
     snprintf(v->share_name[0], sizeof v->share_name[0], "%s_share", what);
     snprintf(v->share_name[1], sizeof v->share_name[1], "%s_share_ci_approx", what);
@@ -108,8 +105,7 @@ static void make_columns(struct row_view *v)
     add_column(v, "samples", "", RANK_COUNTS);
     add_column(v, "entries", "", RANK_ENTRIES);
     v->power_at = v->column_count;
-    add_column(v, v->has_quantity ? q->rate_name : "power", v->has_quantity ? q->rate_unit : "W",
-               v->sort == METRIC_POWER ? 0 : RANK_POWER);
+    add_column(v, q->rate_name, q->rate_unit, v->sort == METRIC_POWER ? 0 : RANK_POWER);
     size_t energy_at = v->column_count;
     add_column(v, what, unit, by_energy ? 0 : RANK_OTHER);
     if (sampled && !v->fitted)
@@ -127,13 +123,6 @@ static void make_columns(struct row_view *v)
         add_detail(v, "fit_ci95", unit, energy_at);
         add_column(v, "not_resolvable_from", "", RANK_LIKE)->is_text = true;
     }
-}
-
-static struct table_cell count_cell(double value)
-{
-    if (value >= 0 && value < 9e15 && value == floor(value))
-        return cell_count((uint64_t)value);
-    return cell_real(value); /* a mean over runs, or a fraction of a histogram bin */
 }
 
 /* The whole is exactly 100 %; 100 * x / x may differ. */
@@ -205,11 +194,12 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, exa
     cells[n++] = cell_real(share);
     if (v->report->intervals)
         cells[n++] = cell_real(100 * time_half / v->total_values.time);
+    /* a mean over runs, or a fraction of a histogram bin, is not whole */
     cells[n++] = fractions ? cell_real(values.samples / v->total_values.samples)
-                           : count_cell(values.samples);
+                           : cell_whole(values.samples);
     cells[n++] = isnan(values.entries) ? (struct table_cell){0}
                  : fractions           ? cell_real(values.entries / v->total_values.entries)
-                                       : count_cell(values.entries);
+                                       : cell_whole(values.entries);
     cells[n++] = cell_real(v->has_quantity ? values.power : NAN);
     cells[n++] = cell_real(v->has_quantity ? values.energy * v->energy_scale : NAN);
     if (sampled && !v->fitted)
@@ -304,14 +294,13 @@ static double measured_energy(const struct row_view *v)
 
 static void quantity_facts(struct row_view *v, double wall)
 {
-    const struct quantity *q = aggregate_quantity(v->aggregate);
-    bool is_energy = !v->has_quantity || strcmp(q->name, "energy") == 0;
+    const struct quantity *q = &v->quantity;
+    bool is_energy = strcmp(q->name, "energy") == 0;
     double energy = v->has_quantity ? measured_energy(v) : NAN;
     v->power = wall > 0 ? energy / wall : NAN;
-    add_fact(v, is_energy ? "energy_J" : q->name, v->has_quantity ? q->name : "energy",
-             v->has_quantity ? q->unit : "J", cell_real(energy));
-    add_fact(v, is_energy ? "power_W" : q->rate_name, v->has_quantity ? q->rate_name : "power",
-             v->has_quantity ? q->rate_unit : "W", cell_real(v->power));
+    add_fact(v, is_energy ? "energy_J" : q->name, q->name, q->unit, cell_real(energy));
+    add_fact(v, is_energy ? "power_W" : q->rate_name, q->rate_name, q->rate_unit,
+             cell_real(v->power));
 }
 
 static void source_facts(struct row_view *v, const struct pbin_meta *meta)
@@ -329,7 +318,7 @@ static void source_facts(struct row_view *v, const struct pbin_meta *meta)
 static void part_fact(struct row_view *v, size_t p, const char *name, const char *title,
                       double value)
 {
-    const struct quantity *q = aggregate_quantity(v->aggregate);
+    const struct quantity *q = &v->quantity;
     snprintf(v->part_name[p], sizeof v->part_name[p], "%s_%s%s", q->name, name,
              strcmp(q->name, "energy") == 0 ? "_J" : "");
     add_fact(v, v->part_name[p], title, q->unit, cell_real(value));
@@ -378,13 +367,11 @@ static void excluded_facts(struct row_view *v)
         return;
     row_values_of(&v->excluded, v->runs, &excluded);
     add_fact(v, "excluded_time_s", "time left out", "s", cell_real(excluded.time));
-    const struct quantity *q = aggregate_quantity(v->aggregate);
-    bool is_energy = !v->has_quantity || strcmp(q->name, "energy") == 0;
-    snprintf(v->excluded_name[0], sizeof v->excluded_name[0], "excluded_%s%s",
-             v->has_quantity ? q->name : "energy", is_energy ? "_J" : "");
-    snprintf(v->excluded_name[1], sizeof v->excluded_name[1], "%s left out",
-             v->has_quantity ? q->name : "energy");
-    add_fact(v, v->excluded_name[0], v->excluded_name[1], v->has_quantity ? q->unit : "J",
+    const struct quantity *q = &v->quantity;
+    snprintf(v->excluded_name[0], sizeof v->excluded_name[0], "excluded_%s%s", q->name,
+             strcmp(q->name, "energy") == 0 ? "_J" : "");
+    snprintf(v->excluded_name[1], sizeof v->excluded_name[1], "%s left out", q->name);
+    add_fact(v, v->excluded_name[0], v->excluded_name[1], q->unit,
              cell_real(v->has_quantity ? excluded.energy : NAN));
 }
 
@@ -404,8 +391,8 @@ static void make_facts(struct row_view *v)
     add_fact(v, "time_s", time, "s",
              cell_real(v->calls_only && v->total.time == 0 ? NAN : v->total_values.time));
     if (!v->calls_only) {
-        add_fact(v, "samples", "samples", "", count_cell(samples));
-        add_fact(v, "thread_samples", "thread samples", "", count_cell(v->total_values.samples));
+        add_fact(v, "samples", "samples", "", cell_whole(samples));
+        add_fact(v, "thread_samples", "thread samples", "", cell_whole(v->total_values.samples));
         add_fact(v, "frequency_hz", "sampling frequency", "Hz",
                  positive(wall > 0 ? samples / wall : 0));
         add_fact(v, "latency_s", "time in the sampler", "s",
@@ -441,7 +428,10 @@ void row_view_init(struct row_view *v, const struct aggregate *aggregate,
     v->keys = aggregate_keys(aggregate);
     v->report = report;
     v->runs = aggregate_run_count(aggregate);
-    v->has_quantity = aggregate_quantity(aggregate)->name != NULL;
+    v->quantity = *aggregate_quantity(aggregate);
+    v->has_quantity = v->quantity.name != NULL;
+    if (!v->has_quantity)
+        v->quantity = (struct quantity){"energy", "J", "power", "W", .scale = 1};
     v->fitted = aggregate_row_count(aggregate) > 0 && aggregate_fitted(aggregate, 0) != NULL;
     for (size_t i = 0; i < aggregate_row_count(aggregate); i++) {
         const struct pbin_row *row = aggregate_row(aggregate, i);

@@ -48,8 +48,9 @@ struct row_view {
     struct row_values total_values;
     struct sampled_code code;
     bool has_quantity;
-    bool fitted;     /* energies come from aggregate_fit */
-    size_t power_at; /* column of the power */
+    struct quantity quantity; /* that of the aggregate, or energy, without values */
+    bool fitted;              /* energies come from aggregate_fit */
+    size_t power_at;          /* column of the power */
     struct measure_view measures;
     size_t measures_at;              /* their first column */
     enum row_metric sort;            /* as in REPORT, but by calls if no times were recorded */

@@ -19,7 +19,7 @@
 #include "formats/table/table.h"
 
 /* The metric of shares and hot lines. */
-enum annotate_metric { HEAT_TIME, HEAT_ENERGY, HEAT_SAMPLES };
+enum annotate_metric { HEAT_TIME, HEAT_ENERGY, HEAT_SAMPLES, HEATS };
 
 /* What a minimum is for, and how much of a binary is shown; an instruction stands for a line, too. */
 enum annotate_level { LEVEL_BINARY, LEVEL_FUNCTION, LEVEL_BLOCK, LEVEL_INSTRUCTION };

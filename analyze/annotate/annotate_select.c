@@ -7,37 +7,30 @@
 
 #include "analyze/annotate/annotate_values.h"
 #include "analyze/attribute/labels.h"
+#include "base/name_list.h"
 #include "base/number.h"
 
+const char *const annotate_metric_names[HEATS] = {"time", "energy", "samples"};
 static const enum annotate_value values[] = {ANNOTATE_TIME, ANNOTATE_ENERGY, ANNOTATE_SAMPLES};
-
-/* The index of the one of COUNT NAMES that is the first LENGTH bytes of TEXT; COUNT: none is. */
-static size_t find_name(const char *text, size_t length, const char *const *names, size_t count)
-{
-    size_t i = 0;
-    while (i < count && (strlen(names[i]) != length || memcmp(names[i], text, length) != 0))
-        i++;
-    return i;
-}
 
 bool annotate_level_parse(const char *text, size_t length, enum annotate_level *level)
 {
     static const char *const names[] = {"binary", "function", "block", "instruction", "line"};
-    size_t number = find_name(text, length, names, 5);
-    *level = number < LEVEL_INSTRUCTION ? (enum annotate_level)number : LEVEL_INSTRUCTION;
-    return number < 5;
+    int number = name_find_part(names, 5, text, length);
+    *level =
+        number >= 0 && number < LEVEL_INSTRUCTION ? (enum annotate_level)number : LEVEL_INSTRUCTION;
+    return number >= 0;
 }
 
 const char *annotate_minimum_parse(const char *text, struct annotate_minimum *minimum)
 {
-    static const char *const metrics[] = {"time", "energy", "samples"};
     size_t level_length = strcspn(text, ":");
     if (!annotate_level_parse(text, level_length, &minimum->level) || text[level_length] != ':')
         return "binary:, function:, block:, line: or instruction: and METRIC=N";
     const char *name = text + level_length + 1;
     size_t name_length = strcspn(name, "=");
-    size_t metric = find_name(name, name_length, metrics, 3);
-    if (name[name_length] != '=' || metric == 3)
+    int metric = name_find_part(annotate_metric_names, HEATS, name, name_length);
+    if (name[name_length] != '=' || metric < 0)
         return "time=, energy= or samples= after the colon";
     if (!parse_double(name + name_length + 1, 0, DBL_MAX, &minimum->least))
         return "a number of at least 0 after '='";

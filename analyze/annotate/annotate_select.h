@@ -5,6 +5,9 @@
 
 #include "analyze/annotate/annotate.h"
 
+/* "time", "energy", "samples". */
+extern const char *const annotate_metric_names[HEATS];
+
 /* Sets LEVEL to the one that the first LENGTH bytes of TEXT name; "line" is LEVEL_INSTRUCTION. Returns whether they name one. */
 bool annotate_level_parse(const char *text, size_t length, enum annotate_level *level);
 /* Parses a minimum such as "function:time=0.5" into MINIMUM. Returns NULL, or what was expected. */

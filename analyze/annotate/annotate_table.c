@@ -71,9 +71,7 @@ static struct table_cell value_cell(const struct annotate_table *t,
     double number = annotation_value(t->annotation, sums, value);
     if (value == ANNOTATE_ENERGY && t->annotation->quantity.name == NULL)
         return (struct table_cell){0};
-    if (value == ANNOTATE_SAMPLES && number >= 0 && number < 9e15 && number == floor(number))
-        return cell_count((uint64_t)number);
-    return cell_real(number);
+    return value == ANNOTATE_SAMPLES ? cell_whole(number) : cell_real(number);
 }
 
 static struct table_cell interval_cell(const struct annotate_table *t,

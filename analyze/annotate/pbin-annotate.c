@@ -12,6 +12,7 @@
 #include "analyze/annotate/annotate_show.h"
 #include "analyze/attribute/attribute.h"
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "base/tool.h"
 #include "formats/elf/elf_options.h"
 
@@ -74,21 +75,12 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Binaries, for --asm:", ELF_GROUP},
     {0}};
 
-static void append(const char ***list, size_t *count, size_t *capacity, const char *text)
-{
-    mem_reserve(list, capacity, *count + 1, sizeof **list);
-    (*list)[(*count)++] = text;
-}
-
 static void parse_metric(struct annotate_options *o, const char *name, struct argp_state *state)
 {
-    static const char *const names[] = {"time", "energy", "samples"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(name, names[i]) == 0) {
-            o->metric = (enum annotate_metric)i;
-            return;
-        }
-    argp_error(state, "--metric must be time, energy or samples, not '%s'", name);
+    int metric = name_find(annotate_metric_names, HEATS, name);
+    if (metric < 0)
+        argp_error(state, "--metric must be time, energy or samples, not '%s'", name);
+    o->metric = (enum annotate_metric)metric;
 }
 
 static enum annotate_level parse_level(const char *option, const char *name,
@@ -172,7 +164,7 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
 {
     switch (key) {
     case 'f':
-        append(&a->functions, &a->function_count, &a->function_capacity, argument);
+        tool_append(&a->functions, &a->function_count, &a->function_capacity, argument);
         return 0;
     case KEY_SYNTAX:
         a->intel = tool_either(state, "--syntax", argument, "att", "intel");
@@ -198,12 +190,12 @@ static error_t parse_where(int key, char *argument, struct argp_state *state,
 {
     switch (key) {
     case KEY_SOURCE_PATH:
-        append(&a->source_paths, &a->source_path_count, &a->source_path_capacity, argument);
+        tool_append(&a->source_paths, &a->source_path_count, &a->source_path_capacity, argument);
         return 0;
     case KEY_PREFIX_MAP:
         if (argument[0] == '=' || strchr(argument, '=') == NULL)
             argp_error(state, "--prefix-map must be OLD=NEW, not '%s'", argument);
-        append(&a->prefix_maps, &a->prefix_map_count, &a->prefix_map_capacity, argument);
+        tool_append(&a->prefix_maps, &a->prefix_map_count, &a->prefix_map_capacity, argument);
         return 0;
     default:
         return parse_what(key, argument, state, a);
@@ -221,7 +213,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         check(&o->annotate, state);
         return 0;
     case ARGP_KEY_ARG:
-        append(&o->inputs, &o->input_count, &o->input_capacity, argument);
+        tool_append(&o->inputs, &o->input_count, &o->input_capacity, argument);
         return 0;
     default:
         return parse_where(key, argument, state, &o->annotate);

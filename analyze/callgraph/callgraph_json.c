@@ -64,8 +64,7 @@ static json_t *arcs_value(const struct callgraph_view *v, const struct call_node
                           bool callers)
 {
     json_t *array = json_array();
-    uint32_t *arcs =
-        callers ? callgraph_callers(v->graph, node) : callgraph_callees(v->graph, node);
+    uint32_t *arcs = callgraph_arcs(v->graph, node, callers);
     uint32_t count = callers ? node->caller_count : node->callee_count;
     for (uint32_t i = 0; i < count; i++) {
         const struct call_arc *arc = &v->graph->arcs[arcs[i]];

@@ -160,7 +160,7 @@ static void put_function(const struct callgraph_view *v, struct output *out,
                          const struct call_node *node)
 {
     const struct callgraph *g = v->graph;
-    uint32_t *callers = callgraph_callers(g, node), *callees = callgraph_callees(g, node);
+    uint32_t *callers = callgraph_arcs(g, node, true), *callees = callgraph_arcs(g, node, false);
     for (uint32_t i = node->caller_count; i-- > 0;) { /* the costliest next to the function */
         const struct call_arc *arc = &g->arcs[callers[i]];
         put_arc(v, out, arc, &g->nodes[arc->caller]);

@@ -133,24 +133,14 @@ static int compare_arcs(const void *left, const void *right, void *opaque)
     return index_a < index_b ? -1 : index_a > index_b;
 }
 
-uint32_t *callgraph_callers(const struct callgraph *graph, const struct call_node *node)
+uint32_t *callgraph_arcs(const struct callgraph *graph, const struct call_node *node, bool callers)
 {
-    struct arc_order order = {graph, true};
-    uint32_t *arcs = mem_zalloc(node->caller_count, sizeof *arcs);
-    for (uint32_t i = 0; i < node->caller_count; i++)
-        arcs[i] = graph->by_callee[node->first_caller + i];
-    if (node->caller_count > 0)
-        qsort_r(arcs, node->caller_count, sizeof *arcs, compare_arcs, &order);
-    return arcs;
-}
-
-uint32_t *callgraph_callees(const struct callgraph *graph, const struct call_node *node)
-{
-    struct arc_order order = {graph, false};
-    uint32_t *arcs = mem_zalloc(node->callee_count, sizeof *arcs);
-    for (uint32_t i = 0; i < node->callee_count; i++)
-        arcs[i] = node->first_callee + i;
-    if (node->callee_count > 0)
-        qsort_r(arcs, node->callee_count, sizeof *arcs, compare_arcs, &order);
+    struct arc_order order = {graph, callers};
+    uint32_t count = callers ? node->caller_count : node->callee_count;
+    uint32_t *arcs = mem_zalloc(count, sizeof *arcs);
+    for (uint32_t i = 0; i < count; i++)
+        arcs[i] = callers ? graph->by_callee[node->first_caller + i] : node->first_callee + i;
+    if (count > 0)
+        qsort_r(arcs, count, sizeof *arcs, compare_arcs, &order);
     return arcs;
 }

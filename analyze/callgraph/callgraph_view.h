@@ -42,8 +42,7 @@ static inline double callgraph_share(const struct callgraph *graph, const struct
     return graph->total.time > 0 ? 100 * callgraph_inclusive(node).time / graph->total.time : 0;
 }
 
-/* Numbers of the arcs of NODE from callers or to callees, largest time first, then by calls and index; caller frees. */
-uint32_t *callgraph_callers(const struct callgraph *graph, const struct call_node *node);
-uint32_t *callgraph_callees(const struct callgraph *graph, const struct call_node *node);
+/* Numbers of the arcs of NODE from CALLERS or to callees, largest time first, then by calls and index; caller frees. */
+uint32_t *callgraph_arcs(const struct callgraph *graph, const struct call_node *node, bool callers);
 
 #endif

@@ -64,8 +64,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->aggregate.rows.keys = pbin_keys_of(argument);
         return 0;
     case ARGP_KEY_ARG:
-        mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
-        o->inputs[o->input_count++] = argument;
+        tool_append(&o->inputs, &o->input_count, &o->input_capacity, argument);
         return 0;
     default:
         return tool_set(settings, o, key, argument, state);

@@ -256,82 +256,52 @@ static const char *suffix(const struct x86_instruction *x)
 
 /* ---- names ---- */
 
-/* The names of x87 instructions that subtract or divide: GNU's and LLVM's AT&T syntax swaps them if they do not write
- * the top. */
-static const char *swapped_name(const struct x86_instruction *x)
-{
-    const bool other = x->in.opcode == 0xDC && memory_operand(x) == NULL;
-    switch (x->in.mnemonic) {
-    case ZYDIS_MNEMONIC_FDIV:
-        return other ? "fdivr" : NULL;
-    case ZYDIS_MNEMONIC_FDIVR:
-        return other ? "fdiv" : NULL;
-    case ZYDIS_MNEMONIC_FSUB:
-        return other ? "fsubr" : NULL;
-    case ZYDIS_MNEMONIC_FSUBR:
-        return other ? "fsub" : NULL;
-    case ZYDIS_MNEMONIC_FDIVP:
-        return "fdivrp";
-    case ZYDIS_MNEMONIC_FDIVRP:
-        return "fdivp";
-    case ZYDIS_MNEMONIC_FSUBP:
-        return "fsubrp";
-    case ZYDIS_MNEMONIC_FSUBRP:
-        return "fsubp";
-    default:
-        return NULL;
-    }
-}
+/* The AT&T names of instructions, where they differ from Intel's. */
+static const char *const att_names[] = {
+    [ZYDIS_MNEMONIC_CALL] = "lcall",   [ZYDIS_MNEMONIC_JMP] = "ljmp",
+    [ZYDIS_MNEMONIC_RET] = "lret",     [ZYDIS_MNEMONIC_CBW] = "cbtw",
+    [ZYDIS_MNEMONIC_CWDE] = "cwtl",    [ZYDIS_MNEMONIC_CDQE] = "cltq",
+    [ZYDIS_MNEMONIC_CWD] = "cwtd",     [ZYDIS_MNEMONIC_CDQ] = "cltd",
+    [ZYDIS_MNEMONIC_CQO] = "cqto",     [ZYDIS_MNEMONIC_IRETD] = "iret",
+    [ZYDIS_MNEMONIC_IRETQ] = "iret",   [ZYDIS_MNEMONIC_MOVSX] = "movs",
+    [ZYDIS_MNEMONIC_MOVSXD] = "movs",  [ZYDIS_MNEMONIC_MOVZX] = "movz",
+    [ZYDIS_MNEMONIC_CMPSD] = "cmpsl",  [ZYDIS_MNEMONIC_MOVSD] = "movsl",
+    [ZYDIS_MNEMONIC_INSD] = "insl",    [ZYDIS_MNEMONIC_LODSD] = "lodsl",
+    [ZYDIS_MNEMONIC_OUTSD] = "outsl",  [ZYDIS_MNEMONIC_SCASD] = "scasl",
+    [ZYDIS_MNEMONIC_STOSD] = "stosl",  [ZYDIS_MNEMONIC_FDIV] = "fdivr",
+    [ZYDIS_MNEMONIC_FDIVR] = "fdiv",   [ZYDIS_MNEMONIC_FDIVP] = "fdivrp",
+    [ZYDIS_MNEMONIC_FDIVRP] = "fdivp", [ZYDIS_MNEMONIC_FSUB] = "fsubr",
+    [ZYDIS_MNEMONIC_FSUBR] = "fsub",   [ZYDIS_MNEMONIC_FSUBP] = "fsubrp",
+    [ZYDIS_MNEMONIC_FSUBRP] = "fsubp",
+};
 
 /* The AT&T name of an instruction if it differs from Intel's, else NULL. */
 static const char *att_name(const struct x86_instruction *x)
 {
-    const bool far = x->in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
+    bool differs = x->in.mnemonic < sizeof att_names / sizeof att_names[0];
     switch (x->in.mnemonic) {
     case ZYDIS_MNEMONIC_CALL:
-        return far ? "lcall" : NULL;
     case ZYDIS_MNEMONIC_JMP:
-        return far ? "ljmp" : NULL;
     case ZYDIS_MNEMONIC_RET:
-        return far ? "lret" : NULL;
-    case ZYDIS_MNEMONIC_CBW:
-        return "cbtw";
-    case ZYDIS_MNEMONIC_CWDE:
-        return "cwtl";
-    case ZYDIS_MNEMONIC_CDQE:
-        return "cltq";
-    case ZYDIS_MNEMONIC_CWD:
-        return "cwtd";
-    case ZYDIS_MNEMONIC_CDQ:
-        return "cltd";
-    case ZYDIS_MNEMONIC_CQO:
-        return "cqto";
-    case ZYDIS_MNEMONIC_IRETD:
-    case ZYDIS_MNEMONIC_IRETQ:
-        return "iret";
-    case ZYDIS_MNEMONIC_MOVSX:
-        return "movs";
+        differs = x->in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
+        break;
     case ZYDIS_MNEMONIC_MOVSXD:
-        return x->operands[0].size == 64 ? "movs" : NULL;
-    case ZYDIS_MNEMONIC_MOVZX:
-        return "movz";
+        differs = x->operands[0].size == 64;
+        break;
     case ZYDIS_MNEMONIC_CMPSD:
-        return x->in.meta.category == ZYDIS_CATEGORY_STRINGOP ? "cmpsl" : NULL;
     case ZYDIS_MNEMONIC_MOVSD:
-        return x->in.meta.category == ZYDIS_CATEGORY_STRINGOP ? "movsl" : NULL;
-    case ZYDIS_MNEMONIC_INSD:
-        return "insl";
-    case ZYDIS_MNEMONIC_LODSD:
-        return "lodsl";
-    case ZYDIS_MNEMONIC_OUTSD:
-        return "outsl";
-    case ZYDIS_MNEMONIC_SCASD:
-        return "scasl";
-    case ZYDIS_MNEMONIC_STOSD:
-        return "stosl";
+        differs = x->in.meta.category == ZYDIS_CATEGORY_STRINGOP;
+        break;
+    case ZYDIS_MNEMONIC_FDIV: /* GNU's and LLVM's AT&T syntax swaps the names of x87 instructions */
+    case ZYDIS_MNEMONIC_FDIVR: /* that subtract or divide if they do not write the top */
+    case ZYDIS_MNEMONIC_FSUB:
+    case ZYDIS_MNEMONIC_FSUBR:
+        differs = x->in.opcode == 0xDC && memory_operand(x) == NULL;
+        break;
     default:
-        return swapped_name(x);
+        break;
     }
+    return differs ? att_names[x->in.mnemonic] : NULL;
 }
 
 /* The prefix that changes what an instruction does, with the blank after it. */

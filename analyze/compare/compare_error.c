@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/name_list.h"
+
 static const char *const functions[ERROR_FUNCTIONS] = {
     "error",          "absolute",          "relative",          "absolute-relative",
     "weighted-error", "weighted-absolute", "weighted-relative", "weighted-absolute-relative",
@@ -41,15 +43,13 @@ static const struct alias aggregate_aliases[] = {{"total", "sum"},
                                                  {"relative_baseline", "relative-baseline"},
                                                  {NULL, NULL}};
 
-static int find(const char *const *names, int count, const struct alias *aliases, const char *name)
+static int find(const char *const *names, size_t count, const struct alias *aliases,
+                const char *name)
 {
     for (; aliases->theirs != NULL; aliases++)
         if (strcmp(aliases->theirs, name) == 0)
             name = aliases->ours;
-    for (int i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return -1;
+    return name_find(names, count, name);
 }
 
 const char *error_function_name(enum error_function function)

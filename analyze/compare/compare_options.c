@@ -8,6 +8,7 @@
 
 #include "analyze/aggregate/row_options.h"
 #include "base/memory.h"
+#include "base/name_list.h"
 
 enum {
     KEY_BASE = KEY_TOOL_FIRST,
@@ -144,9 +145,8 @@ static bool is_taken(const struct compare_command *o, const char *name)
 {
     static const char *const taken[] = {"weight",      "difference", "ratio",     "p",
                                         "significant", "verdict",    "other_line"};
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
-        if (strcmp(taken[i], name) == 0)
-            return true;
+    if (name_find(taken, sizeof taken / sizeof taken[0], name) >= 0)
+        return true;
     for (size_t i = 0; i < ERROR_FUNCTIONS; i++)
         if (strcmp(error_function_name((enum error_function)i), name) == 0)
             return true;

@@ -7,16 +7,14 @@
 
 #include "analyze/compare/compare_view.h"
 #include "base/memory.h"
+#include "base/name_list.h"
 #include "base/ranked.h"
 
 static const char *const sorts[SORTS] = {"difference", "base", "other", "ratio", "p", "key"};
 
 int compare_sort_parse(const char *name)
 {
-    for (int i = 0; i < SORTS; i++)
-        if (strcmp(sorts[i], name) == 0)
-            return i;
-    return -1;
+    return name_find(sorts, SORTS, name);
 }
 
 /* A row without code that is 0 on both sides cannot have the metric, as _idle cannot have CPU time: there is no error. */
@@ -93,8 +91,7 @@ static struct table_cell with_tone(const struct compare_view *v, struct table_ce
 /* Calls are whole numbers, unless they are means of runs that differ. */
 static struct table_cell value_cell(const struct compare_view *v, double value)
 {
-    bool whole = v->report->metric == COMPARE_CALLS && value >= 0 && value < 9e15;
-    return whole && value == floor(value) ? cell_count((uint64_t)value) : cell_real(value);
+    return v->report->metric == COMPARE_CALLS ? cell_whole(value) : cell_real(value);
 }
 
 /* Is ROW in the set, or without code, so that it is 0 there? */

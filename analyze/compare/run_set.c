@@ -10,6 +10,7 @@
 #include "analyze/attribute/words.h"
 #include "analyze/compare/run_set_blocks.h"
 #include "base/memory.h"
+#include "base/name_list.h"
 
 static const char *const metrics[COMPARE_METRICS] = {
     "time",  "energy",        "power", "samples",   "execution-time",
@@ -22,10 +23,7 @@ const char *compare_metric_name(enum compare_metric metric)
 
 int compare_metric_parse(const char *name, size_t length)
 {
-    for (int i = 0; i < COMPARE_METRICS; i++)
-        if (strlen(metrics[i]) == length && memcmp(metrics[i], name, length) == 0)
-            return i;
-    return -1;
+    return name_find_part(metrics, COMPARE_METRICS, name, length);
 }
 
 void run_set_init(struct run_set *set, const struct run_set_rules *rules, struct strings *texts,

@@ -141,8 +141,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->has_keys = true;
         return 0;
     case ARGP_KEY_ARG:
-        mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
-        o->inputs[o->input_count++] = argument;
+        tool_append(&o->inputs, &o->input_count, &o->input_capacity, argument);
         return 0;
     case ARGP_KEY_END:
         check(o, state);

@@ -43,6 +43,13 @@ static inline struct table_cell cell_hex(uint64_t count)
     return (struct table_cell){.kind = CELL_HEX, .count = count};
 }
 
+/* A count if REAL is a whole number, else REAL. */
+static inline struct table_cell cell_whole(double real)
+{
+    bool whole = real >= 0 && real < 9e15 && real == floor(real);
+    return whole ? cell_count((uint64_t)real) : cell_real(real);
+}
+
 /* Is the cell shown as missing? */
 static inline bool cell_is_missing(const struct table_cell *cell)
 {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/name_list.h"
 #include "base/tool.h"
 #include "formats/table/table.h"
 
@@ -143,11 +144,10 @@ static void finish(struct argp_state *state, struct funcmeter_options *o)
 static enum meter_method method_of(struct argp_state *state, const char *name)
 {
     static const char *const names[] = {"patch", "uprobe", "auto"};
-    for (int i = METHOD_PATCH; i <= METHOD_AUTO; i++)
-        if (strcmp(names[i], name) == 0)
-            return (enum meter_method)i;
-    argp_error(state, "--method: expected auto, patch or uprobe, found '%s'", name);
-    return METHOD_PATCH;
+    int method = name_find(names, sizeof names / sizeof names[0], name);
+    if (method < 0)
+        argp_error(state, "--method: expected auto, patch or uprobe, found '%s'", name);
+    return (enum meter_method)method;
 }
 
 static const struct tool_setting settings[] = {
