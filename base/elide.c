@@ -60,8 +60,7 @@ static bool note(struct brackets *b, const char *name, size_t at, size_t *open, 
         unsigned angles = 0;
         for (size_t i = 0; i < *depth; i++)
             angles += b->list[open[i]].kind == '<' && b->list[open[i]].begin > 0;
-        mem_reserve(&b->list, &b->capacity, b->count + 1, sizeof *b->list);
-        b->list[b->count] = (struct bracket){at, 0, angles + (at > 0), c};
+        *MEM_AT(b->list, b->count, b->capacity) = (struct bracket){at, 0, angles + (at > 0), c};
         open[(*depth)++] = b->count++;
         return true;
     }

@@ -97,8 +97,7 @@ static const char *keep(struct strings *s, const char *text, size_t length)
     if (length + 1 > s->room) {
         s->room = length + 1 > CHUNK ? length + 1 : CHUNK;
         s->free = mem_alloc(s->room);
-        mem_reserve(&s->chunks, &s->chunk_capacity, s->chunk_count + 1, sizeof *s->chunks);
-        s->chunks[s->chunk_count++] = s->free;
+        *MEM_APPEND(s->chunks, s->chunk_count, s->chunk_capacity) = s->free;
     }
     char *kept = s->free;
     memcpy(kept, text, length);

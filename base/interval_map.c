@@ -102,8 +102,7 @@ static void emit(struct interval_map *map, size_t *capacity, uint64_t begin, uin
         before->last = last;
         return;
     }
-    mem_reserve(&map->pieces, capacity, map->count + 1, sizeof *map->pieces);
-    map->pieces[map->count++] = (struct interval){begin, last, value};
+    *MEM_APPEND(map->pieces, map->count, *capacity) = (struct interval){begin, last, value};
 }
 
 void interval_map_build(struct interval_map *map, struct interval *intervals, size_t count)

@@ -37,4 +37,11 @@ bool memory_is_shadowed(void);
 /* Makes room for at least NEED elements of SIZE bytes in *ARRAY, doubling *CAPACITY. */
 void mem_reserve(void *array, size_t *capacity, size_t need, size_t size);
 
+/* Element AT of ARRAY, or a new one after its COUNT elements, for which there is room then: a pointer that is valid until the
+ * next call. The variables are evaluated several times. */
+#define MEM_AT(array, at, capacity)                                                                \
+    (mem_reserve(&(array), &(capacity), (size_t)(at) + 1, sizeof *(array)), &(array)[at])
+#define MEM_APPEND(array, count, capacity)                                                         \
+    (mem_reserve(&(array), &(capacity), (count) + 1, sizeof *(array)), &(array)[(count)++])
+
 #endif

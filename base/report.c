@@ -69,9 +69,7 @@ __attribute__((format(printf, 2, 0))) static void warn(struct reporter *reporter
         warn_line(reporter, format, line);
         return;
     }
-    mem_reserve(&reporter->held, &reporter->held_capacity, reporter->held_count + 1,
-                sizeof *reporter->held);
-    reporter->held[reporter->held_count++] =
+    *MEM_APPEND(reporter->held, reporter->held_count, reporter->held_capacity) =
         (struct held_warning){format, mem_strdup(line), reporter->turn};
 }
 

@@ -182,8 +182,7 @@ static void add_line(struct addr2line *a, struct list *list, const char *text, s
         length--;
     }
     a->strange += !addr2line_parse(text, length, &address);
-    mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
-    list->items[list->count++] = address;
+    *MEM_APPEND(list->items, list->count, list->capacity) = address;
 }
 
 /* Takes the whole lines of the HAVE bytes at TEXT. Returns how many bytes they have. */

@@ -39,8 +39,7 @@ static void add_span(struct code_fill *f, const struct elf_file *file, const str
         free(span.seen);
         return;
     }
-    mem_reserve(&f->spans, &f->capacity, f->count + 1, sizeof *f->spans);
-    f->spans[f->count++] = span;
+    *MEM_APPEND(f->spans, f->count, f->capacity) = span;
 }
 
 struct code_fill *code_fill_new(const char *program, const struct elf_search *search,

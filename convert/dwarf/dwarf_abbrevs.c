@@ -20,8 +20,7 @@ static bool is_wanted(uint64_t attribute, uint64_t tag)
 
 static void add_step(struct abbrevs *table, struct abbrev *abbrev, struct abbrev_step step)
 {
-    mem_reserve(&table->steps, &table->step_capacity, table->step_count + 1, sizeof *table->steps);
-    table->steps[table->step_count++] = step;
+    *MEM_APPEND(table->steps, table->step_count, table->step_capacity) = step;
     abbrev->step_count++;
 }
 
@@ -77,8 +76,7 @@ void abbrevs_read(struct abbrevs *table, struct dwarf_bytes *b, const uint8_t *s
         compile(table, &abbrev, b, encoding);
         if (b->bad || table->step_count > UINT32_MAX / 2)
             break;
-        mem_reserve(&table->items, &table->capacity, table->count + 1, sizeof *table->items);
-        table->items[table->count++] = abbrev;
+        *MEM_APPEND(table->items, table->count, table->capacity) = abbrev;
         table->dense = table->dense && abbrev.code == table->count;
     }
     if (!table->dense)

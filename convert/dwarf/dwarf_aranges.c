@@ -62,8 +62,7 @@ static bool take_set(struct aranges *a)
         return false;
     const size_t pair = 2 * (size_t)size, head = (size_t)(b.at - begin);
     dwarf_skip(&b, (pair - head % pair) % pair);
-    mem_reserve(&a->units, &a->unit_capacity, a->unit_count + 1, sizeof *a->units);
-    a->units[a->unit_count++] = unit;
+    *MEM_APPEND(a->units, a->unit_count, a->unit_capacity) = unit;
     for (;;) {
         uint64_t address = dwarf_uint(&b, size), extent = dwarf_uint(&b, size);
         if (b.bad || (address == 0 && extent == 0))

@@ -68,8 +68,7 @@ static uint32_t add_function(struct walk *w, uint64_t offset, uint32_t tag,
     dwarf_place_ranges(w->units, w->unit, place, (uint32_t)f->count, &w->ranges);
     if (w->ranges.count == before && tag == DW_TAG_subprogram)
         return INTERVAL_NONE; /* a declaration or an abstract one */
-    mem_reserve(&f->items, &f->capacity, f->count + 1, sizeof *f->items);
-    f->items[f->count] = (struct unit_function){
+    *MEM_AT(f->items, f->count, f->capacity) = (struct unit_function){
         .die = offset, .parent = around, .inlined = tag == DW_TAG_inlined_subroutine};
     return (uint32_t)f->count++;
 }

@@ -56,12 +56,9 @@ static void end_sequence(struct machine *m)
         m->row_count = m->first;
         return;
     }
-    mem_reserve(&lines->sequences, &m->sequence_capacity, m->sequence_count + 1,
-                sizeof *lines->sequences);
-    lines->sequences[m->sequence_count] = (struct line_sequence){m->first, last};
-    mem_reserve(&m->ranges.items, &m->ranges.capacity, m->ranges.count + 1,
-                sizeof *m->ranges.items);
-    m->ranges.items[m->ranges.count++] =
+    *MEM_AT(lines->sequences, m->sequence_count, m->sequence_capacity) =
+        (struct line_sequence){m->first, last};
+    *MEM_APPEND(m->ranges.items, m->ranges.count, m->ranges.capacity) =
         (struct interval){begin, end - 1, (uint32_t)m->sequence_count++};
     m->first = m->row_count;
 }

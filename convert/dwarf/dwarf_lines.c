@@ -20,14 +20,12 @@ struct entry_format {
 
 static void add_file(struct unit_lines *lines, size_t *capacity, const struct line_file *file)
 {
-    mem_reserve(&lines->files, capacity, lines->file_count + 1, sizeof *lines->files);
-    lines->files[lines->file_count++] = *file;
+    *MEM_APPEND(lines->files, lines->file_count, *capacity) = *file;
 }
 
 static void add_folder(struct unit_lines *lines, size_t *capacity, const char *name)
 {
-    mem_reserve(&lines->folders, capacity, lines->folder_count + 1, sizeof *lines->folders);
-    lines->folders[lines->folder_count++] = name;
+    *MEM_APPEND(lines->folders, lines->folder_count, *capacity) = name;
 }
 
 /* Before DWARF 5: strings up to an empty one; files have a folder, a time and a size. */

@@ -94,8 +94,7 @@ static uint32_t name_of(struct die_address at)
     uint32_t before = units->named.count, number = numbers_intern(&units->named, at.offset);
     if (number == before) {
         uint32_t name = find_name(at);
-        mem_reserve(&units->names, &units->name_capacity, (size_t)number + 1, sizeof *units->names);
-        units->names[number] = name;
+        *MEM_AT(units->names, number, units->name_capacity) = name;
     }
     return units->names[number];
 }

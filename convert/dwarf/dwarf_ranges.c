@@ -33,8 +33,8 @@ void dwarf_range_add(const struct dwarf_units *units, uint64_t begin, uint64_t e
 {
     if (begin >= end || !elf_file_is_code(units->image, begin))
         return;
-    mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
-    list->items[list->count++] = (struct interval){begin, end - 1, value};
+    *MEM_APPEND(list->items, list->count, list->capacity) =
+        (struct interval){begin, end - 1, value};
 }
 
 static bool indexed_address(struct dwarf_units *units, const struct unit *unit, uint64_t index,

@@ -46,12 +46,12 @@ static bool enter(struct pass *p, uint64_t offset, uint64_t tag, uint64_t siblin
         p->around[++p->depth] = INTERVAL_NONE;
         return true;
     }
-    mem_reserve(&s->items, &s->capacity, s->count + 1, sizeof *s->items);
-    s->items[s->count] = (struct unit_scope){.begin = offset,
-                                             .end = passed ? next : UINT64_MAX,
-                                             .parent = p->around[p->depth],
-                                             .is_named = is_scope(tag),
-                                             .passed = passed};
+    *MEM_AT(s->items, s->count, s->capacity) =
+        (struct unit_scope){.begin = offset,
+                            .end = passed ? next : UINT64_MAX,
+                            .parent = p->around[p->depth],
+                            .is_named = is_scope(tag),
+                            .passed = passed};
     if (passed)
         p->data.at = p->info + next;
     else

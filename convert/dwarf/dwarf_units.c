@@ -18,9 +18,7 @@ const struct abbrevs *dwarf_unit_abbrevs(struct dwarf_units *units, struct unit 
         if (unit->table == before) {
             struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_ABBREV);
             struct dwarf_bytes b = dwarf_bytes_at(section, unit->abbrevs, units->big_endian);
-            mem_reserve(&units->tables, &units->table_capacity, (size_t)before + 1,
-                        sizeof *units->tables);
-            units->tables[before] = (struct abbrevs){0};
+            *MEM_AT(units->tables, before, units->table_capacity) = (struct abbrevs){0};
             abbrevs_read(&units->tables[before], &b, section.data, e);
             units->damaged += b.bad;
         }
@@ -56,8 +54,8 @@ static void add_ranges_of_functions(struct dwarf_units *units, struct unit *body
     dwarf_functions_decode_all(units, body, &all);
     for (size_t i = 0; i < all.by_address.count; i++) {
         const struct interval *piece = &all.by_address.pieces[i];
-        mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
-        list->items[list->count++] = (struct interval){piece->begin, piece->last, index};
+        *MEM_APPEND(list->items, list->count, list->capacity) =
+            (struct interval){piece->begin, piece->last, index};
     }
     interval_map_free(&all.by_address);
     free(all.items);

@@ -96,8 +96,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         parse_bias(o, argument, state);
         return 0;
     case ARGP_KEY_ARG:
-        mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
-        o->inputs[o->input_count++] = argument;
+        *MEM_APPEND(o->inputs, o->input_count, o->input_capacity) = argument;
         return 0;
     case ARGP_KEY_END:
         if (o->rate != 0 && o->seconds != 0)

@@ -24,8 +24,7 @@ static void add_name(struct addresses *a, const char *linkage, uint64_t address)
     free(text);
     if (number < known)
         return; /* of several functions of one name the first is used */
-    mem_reserve(&a->address, &a->capacity, (size_t)number + 1, sizeof *a->address);
-    a->address[number] = address;
+    *MEM_AT(a->address, number, a->capacity) = address;
 }
 
 static void list_addresses(struct addresses *a, const struct elf_symbols *symbols)
@@ -62,8 +61,7 @@ static bool add_call(struct gmon *g, const struct addresses *a, const struct pro
         !find_address(a, file, strings_get(texts, arc->callee_binary),
                       strings_get(texts, arc->callee), &call.self))
         return false;
-    mem_reserve(&g->calls, &g->call_capacity, g->call_count + 1, sizeof *g->calls);
-    g->calls[g->call_count++] = call;
+    *MEM_APPEND(g->calls, g->call_count, g->call_capacity) = call;
     return true;
 }
 

@@ -151,8 +151,7 @@ static void list_pieces(struct gmon_program *p)
     struct elf_symbol_range range;
     uint64_t at = 0;
     while (elf_symbols_next(p->symbols, at, &range)) {
-        mem_reserve(&p->pieces, &p->piece_capacity, p->piece_count + 1, sizeof *p->pieces);
-        p->pieces[p->piece_count++] = range;
+        *MEM_APPEND(p->pieces, p->piece_count, p->piece_capacity) = range;
         if (range.last == UINT64_MAX)
             break;
         at = range.last + 1;

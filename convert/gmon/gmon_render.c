@@ -171,14 +171,13 @@ static void make_histogram(struct gmon *g, const struct render *r, uint64_t rate
         uint64_t above = bin->ticks > number * MAX_BIN ? bin->ticks - number * MAX_BIN : 0;
         put_u16(bins + 2 * bin->number, above < MAX_BIN ? above : MAX_BIN, g->big_endian);
     }
-    mem_reserve(&g->histograms, &g->histogram_capacity, g->histogram_count + 1,
-                sizeof *g->histograms);
-    g->histograms[g->histogram_count++] = (struct gmon_histogram){.low = r->low,
-                                                                  .high = r->low + r->span,
-                                                                  .rate = (uint32_t)rate,
-                                                                  .bin_count = r->bin_count,
-                                                                  .there = r->bin_count,
-                                                                  .bins = bins};
+    *MEM_APPEND(g->histograms, g->histogram_count, g->histogram_capacity) =
+        (struct gmon_histogram){.low = r->low,
+                                .high = r->low + r->span,
+                                .rate = (uint32_t)rate,
+                                .bin_count = r->bin_count,
+                                .there = r->bin_count,
+                                .bins = bins};
 }
 
 int gmon_render(struct gmon *g, const struct elf_file *image, struct address_time *items,

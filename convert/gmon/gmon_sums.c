@@ -109,8 +109,8 @@ static void add_share(struct sharing *h, uint64_t pc, const char *name, exact sa
     const struct row_key key = {h->binary, name_of(s, name), pc};
     uint32_t index = strings_intern_bytes(s->row_keys, (const char *)&key, sizeof key) - 1;
     if (index == s->row_count) {
-        mem_reserve(&s->rows, &s->row_capacity, s->row_count + 1, sizeof *s->rows);
-        s->rows[s->row_count++] = (struct row_sum){.key = key, .inner = key.function};
+        *MEM_APPEND(s->rows, s->row_count, s->row_capacity) =
+            (struct row_sum){.key = key, .inner = key.function};
     }
     s->rows[index].samples += samples;
     s->rows[index].time += time;
@@ -215,8 +215,7 @@ static int add_call(struct gmon_sums *s, const struct gmon *g, const struct gmon
                                 function_at(s, program, call->self)};
     uint32_t index = strings_intern_bytes(s->arc_keys, (const char *)&key, sizeof key) - 1;
     if (index == s->arc_count) {
-        mem_reserve(&s->arcs, &s->arc_capacity, s->arc_count + 1, sizeof *s->arcs);
-        s->arcs[s->arc_count++] = (struct arc_sum){.key = key};
+        *MEM_APPEND(s->arcs, s->arc_count, s->arc_capacity) = (struct arc_sum){.key = key};
     }
     if (__builtin_add_overflow(s->arcs[index].count, call->count, &s->arcs[index].count))
         return error_set(err, g->name, NO_OFFSET, "more than 2^64 calls from %s to %s",

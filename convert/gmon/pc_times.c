@@ -75,20 +75,19 @@ static int take_row(struct reading *r, const struct pbin_row *row, struct error 
     const struct pbin_definitions *all = pbin_reader_definitions(r->reader);
     if (row->key[r->binary_key] >= strings_count(all->strings))
         return error_set(err, r->name, NO_OFFSET, "row refers to an undefined text");
-    mem_reserve(&t->items, &t->capacity, t->count + 1, sizeof *t->items);
-    t->items[t->count++] = (struct pc_time){.pc = row->key[r->pc_key],
-                                            .binary = (uint32_t)row->key[r->binary_key],
-                                            .map = PBIN_NO_MAP,
-                                            .time = row->sums.time,
-                                            .samples = row->sums.samples};
+    *MEM_APPEND(t->items, t->count, t->capacity) =
+        (struct pc_time){.pc = row->key[r->pc_key],
+                         .binary = (uint32_t)row->key[r->binary_key],
+                         .map = PBIN_NO_MAP,
+                         .time = row->sums.time,
+                         .samples = row->sums.samples};
     return 0;
 }
 
 static void take_arc(struct reading *r, const struct pbin_arc *arc)
 {
     struct pc_times *t = r->times;
-    mem_reserve(&t->arcs, &t->arc_capacity, t->arc_count + 1, sizeof *t->arcs);
-    t->arcs[t->arc_count++] = *arc;
+    *MEM_APPEND(t->arcs, t->arc_count, t->arc_capacity) = *arc;
 }
 
 static int take(struct reading *r, const struct pbin_batch *batch, struct error *err)

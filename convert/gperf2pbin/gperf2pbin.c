@@ -96,9 +96,8 @@ struct content {
 
 static void add_map(struct content *c, const struct gperf_map *map)
 {
-    mem_reserve(&c->maps, &c->map_capacity, c->map_count + 1, sizeof *c->maps);
     bool is_file = map->path[0] == '/';
-    c->maps[c->map_count++] = (struct code_map){
+    *MEM_APPEND(c->maps, c->map_count, c->map_capacity) = (struct code_map){
         .address = map->address,
         .size = map->size,
         .label = map->path[0] != '\0' ? strings_get(c->paths, strings_intern(c->paths, map->path))

@@ -64,8 +64,7 @@ void call_tree_add(struct call_tree *t, const struct igprof *igprof, const struc
 {
     leave(t, node->depth - 1);
     reserve(t, node->function);
-    mem_reserve(&t->stack, &t->stack_capacity, t->depth + 1, sizeof *t->stack);
-    struct tree_frame *frame = &t->stack[t->depth++];
+    struct tree_frame *frame = MEM_APPEND(t->stack, t->depth, t->stack_capacity);
     *frame = (struct tree_frame){.function = node->function};
     t->entered[node->function]++;
     for (size_t i = 0; i < node->value_count; i++) {

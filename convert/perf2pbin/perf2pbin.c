@@ -38,9 +38,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[0] = &o->convert.symbols;
         return 0;
     case 'e':
-        mem_reserve(&o->convert.events, &o->event_capacity, o->convert.event_count + 1,
-                    sizeof *o->convert.events);
-        o->convert.events[o->convert.event_count++] = argument;
+        *MEM_APPEND(o->convert.events, o->convert.event_count, o->event_capacity) = argument;
         return 0;
     case 'r':
         o->convert.rate = tool_whole(state, "-r", argument, 1, 1000000000);

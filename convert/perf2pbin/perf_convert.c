@@ -268,10 +268,8 @@ static void explain(const struct conversion *c)
 
 static uint32_t thread_of(struct conversion *c, uint32_t number)
 {
-    while (number >= c->thread_count) {
-        mem_reserve(&c->threads, &c->thread_capacity, c->thread_count + 1, sizeof *c->threads);
-        c->threads[c->thread_count++] = UNDEFINED;
-    }
+    while (number >= c->thread_count)
+        *MEM_APPEND(c->threads, c->thread_count, c->thread_capacity) = UNDEFINED;
     if (c->threads[number] == UNDEFINED) {
         const struct perf_task *task = &c->processes.task[number];
         const struct raw_image *image = &c->processes.ext.images[task->image];

@@ -50,8 +50,7 @@ static uint64_t since_start(const struct perf_processes *p, uint64_t time)
 static uint32_t begin(struct perf_processes *p, const struct raw_image *image)
 {
     uint32_t number = p->started++, process = numbers_intern(&p->pids, image->pid);
-    mem_reserve(&p->image_of, &p->image_capacity, (size_t)process + 1, sizeof *p->image_of);
-    p->image_of[process] = number;
+    *MEM_AT(p->image_of, process, p->image_capacity) = number;
     if (!p->is_known) {
         mem_reserve(&p->ext.images, &p->ext.image_capacity, (size_t)number + 1,
                     sizeof *p->ext.images);
@@ -86,8 +85,7 @@ static uint32_t thread_of(struct perf_processes *p, uint32_t image, uint32_t tid
         char text[16] = "swapper"; /* the idle threads of all CPUs */
         if (tid != 0)
             snprintf(text, sizeof text, ":%" PRId32, (int32_t)tid);
-        mem_reserve(&p->name_of, &p->name_capacity, (size_t)number + 1, sizeof *p->name_of);
-        p->name_of[number] = strings_find(p->ext.texts, keep(p, text));
+        *MEM_AT(p->name_of, number, p->name_capacity) = strings_find(p->ext.texts, keep(p, text));
     }
     return number;
 }
@@ -104,8 +102,8 @@ uint32_t perf_processes_task(struct perf_processes *p, const struct perf_record 
     uint32_t known = p->tasks.count, name = p->name_of[thread];
     uint32_t number = numbers_intern(&p->tasks, (uint64_t)thread << 32 | name);
     if (number == known) {
-        mem_reserve(&p->task, &p->task_capacity, (size_t)number + 1, sizeof *p->task);
-        p->task[number] = (struct perf_task){.image = image, .tid = r->tid, .name = name};
+        *MEM_AT(p->task, number, p->task_capacity) =
+            (struct perf_task){.image = image, .tid = r->tid, .name = name};
     }
     return number;
 }
@@ -174,8 +172,7 @@ static void take_mapping(struct perf_processes *p, const struct perf_record *r)
     const uint32_t image = image_of(p, r->pid, r->time);
     if (p->is_known)
         return;
-    mem_reserve(&p->ext.mapx, &p->ext.mapx_capacity, p->ext.mapx_count + 1, sizeof *p->ext.mapx);
-    struct raw_mapx *map = &p->ext.mapx[p->ext.mapx_count++];
+    struct raw_mapx *map = MEM_APPEND(p->ext.mapx, p->ext.mapx_count, p->ext.mapx_capacity);
     *map = (struct raw_mapx){.image = image,
                              .from = since_start(p, r->time),
                              .address = r->u.mapping.address,

@@ -83,8 +83,7 @@ void cpu_weights_take_steady(struct cpu_weights *w, uint32_t thread, const struc
 
 static void close_stretch(struct weighed_thread *t)
 {
-    mem_reserve(&t->stretches, &t->capacity, t->count + 1, sizeof *t->stretches);
-    t->stretches[t->count++] = (struct stretch){t->weight, t->cpu_ns};
+    *MEM_APPEND(t->stretches, t->count, t->capacity) = (struct stretch){t->weight, t->cpu_ns};
     t->weight = t->cpu_ns = 0;
 }
 
@@ -399,8 +398,7 @@ static void group_threads(const struct cpu_weights *w, const struct raw_extensio
         uint32_t number = numbers_intern(&g->keys, key_of(&g->names, ext, p, t, level));
         g->group_of[i] = number;
         if (number == known) {
-            mem_reserve(&g->groups, &g->capacity, (size_t)number + 1, sizeof *g->groups);
-            g->groups[number] = (struct group){0};
+            *MEM_AT(g->groups, number, g->capacity) = (struct group){0};
         }
         struct group *group = &g->groups[number];
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_reserve made room for the number */

@@ -75,9 +75,7 @@ static int compare_ticks(const void *left, const void *right)
 
 static void add_window(struct kernel_share *share, uint64_t until, struct raw_share ticks)
 {
-    mem_reserve(&share->windows, &share->window_capacity, share->window_count + 1,
-                sizeof *share->windows);
-    share->windows[share->window_count++] = (struct window){
+    *MEM_APPEND(share->windows, share->window_count, share->window_capacity) = (struct window){
         .until = until, .last = until == UINT64_MAX, .program = INTERN_NONE, .ticks = ticks};
 }
 
@@ -184,9 +182,7 @@ static uint32_t program_of(struct kernel_share *share, uint32_t image)
     uint32_t known = share->paths.count,
              number = numbers_intern(&share->paths, (uint64_t)(uintptr_t)path);
     if (number == known) {
-        mem_reserve(&share->programs, &share->program_capacity, (size_t)number + 1,
-                    sizeof *share->programs);
-        share->programs[number] = (struct program){0};
+        *MEM_AT(share->programs, number, share->program_capacity) = (struct program){0};
     }
     return number;
 }

@@ -50,11 +50,8 @@ static uint32_t name_number(struct user_places *places, uint64_t program, uint64
 {
     uint32_t known = places->names.count,
              number = numbers_intern(&places->names, program << 32 | name);
-    if (number == known) {
-        mem_reserve(&places->named, &places->named_capacity, (size_t)number + 1,
-                    sizeof *places->named);
-        places->named[number] = 0;
-    }
+    if (number == known)
+        *MEM_AT(places->named, number, places->named_capacity) = 0;
     return number;
 }
 
@@ -110,9 +107,7 @@ static struct nearby *nearby_of(struct user_places *places, const struct thread_
              number =
                  numbers_intern(&places->kinds, (uint64_t)t->names[scope] * OFTEN + manner_of(t));
     if (number == known) {
-        mem_reserve(&places->seen, &places->seen_capacity, (size_t)number + 1,
-                    sizeof *places->seen);
-        places->seen[number] = (struct nearby){0};
+        *MEM_AT(places->seen, number, places->seen_capacity) = (struct nearby){0};
     }
     return &places->seen[number];
 }

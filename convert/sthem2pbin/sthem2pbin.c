@@ -62,8 +62,7 @@ static void add_sensors(struct options *o, const char *list, struct argp_state *
         snprintf(text, sizeof text, "%.*s", (int)(length < 23 ? length : 23), list);
         if (!parse_unsigned(text, 0, UINT32_MAX, &number))
             argp_error(state, "-p must be a list of power sensors, N[,N...], not '%s'", text);
-        mem_reserve(&o->sensors, &o->sensor_capacity, o->sensor_count + 1, sizeof *o->sensors);
-        o->sensors[o->sensor_count++] = number;
+        *MEM_APPEND(o->sensors, o->sensor_count, o->sensor_capacity) = number;
         if (list[length] == '\0')
             return;
         list += length + 1;
@@ -84,10 +83,8 @@ static void add_cores(struct options *o, const char *list, struct argp_state *st
             !parse_unsigned(dash != NULL ? dash : text, from, UINT32_MAX, &to) ||
             to - from >= STHEM_MAX_COLUMNS)
             argp_error(state, "-c must be a list of cores, N or N-M[,...], not '%.40s'", list);
-        for (; from <= to; from++) {
-            mem_reserve(&o->cores, &o->core_capacity, o->core_count + 1, sizeof *o->cores);
-            o->cores[o->core_count++] = from;
-        }
+        for (; from <= to; from++)
+            *MEM_APPEND(o->cores, o->core_count, o->core_capacity) = from;
         if (list[length] == '\0')
             return;
         list += length + 1;

@@ -43,10 +43,8 @@ static uint32_t define_names(struct conversion *c, const struct sthem_place *pla
 
 static uint32_t location_of(struct conversion *c, uint32_t place)
 {
-    while (place >= c->number_count) {
-        mem_reserve(&c->numbers, &c->number_capacity, c->number_count + 1, sizeof *c->numbers);
-        c->numbers[c->number_count++] = UNDEFINED;
-    }
+    while (place >= c->number_count)
+        *MEM_APPEND(c->numbers, c->number_count, c->number_capacity) = UNDEFINED;
     if (c->numbers[place] == UNDEFINED) {
         struct sthem_place at = sthem_place(c->reader, place);
         c->numbers[place] =

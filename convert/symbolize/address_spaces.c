@@ -73,8 +73,7 @@ static uint32_t next_random(struct address_spaces *s)
 
 static uint32_t new_node(struct address_spaces *s, struct node node)
 {
-    mem_reserve(&s->nodes, &s->node_capacity, s->node_count + 1, sizeof *s->nodes);
-    s->nodes[s->node_count] = node;
+    *MEM_AT(s->nodes, s->node_count, s->node_capacity) = node;
     return (uint32_t)s->node_count++;
 }
 

@@ -196,10 +196,8 @@ static void add_object_file(struct code_file *file, const struct elf_symbol *sym
         answer->first[index] = answer->first[index - 1];
         return;
     }
-    mem_reserve(&answer->frames, &answer->frame_capacity, answer->frame_count + 1,
-                sizeof *answer->frames);
     answer->first[index] = (uint32_t)answer->frame_count;
-    answer->frames[answer->frame_count++] = (struct dwarf_frame){
+    *MEM_APPEND(answer->frames, answer->frame_count, answer->frame_capacity) = (struct dwarf_frame){
         .file = strings_intern(file->names, symbol->file), .discriminator = OBJECT_FILE};
 }
 

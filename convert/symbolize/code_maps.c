@@ -224,8 +224,7 @@ static void make_room(struct code_maps *s)
 
 static void add_open(struct code_maps *s, struct code_file *file)
 {
-    mem_reserve(&s->opened, &s->opened_capacity, s->opened_count + 1, sizeof *s->opened);
-    s->opened[s->opened_count++] = file;
+    *MEM_APPEND(s->opened, s->opened_count, s->opened_capacity) = file;
 }
 
 /* The ELF file of FILE, NULL with ERR filled if it can't be opened again. */
@@ -259,8 +258,8 @@ static struct code_file *open_path(struct search *search, const char *path)
         return NULL;
     }
     number = strings_intern(s->paths, path);
-    mem_reserve(&s->files, &s->file_capacity, (size_t)number + 1, sizeof *s->files);
-    s->files[number] = image != NULL ? code_file_new(image, s->options, s->reporter) : NULL;
+    *MEM_AT(s->files, number, s->file_capacity) =
+        image != NULL ? code_file_new(image, s->options, s->reporter) : NULL;
     if (image != NULL)
         add_open(s, s->files[number]);
     if (image == NULL)

@@ -44,9 +44,9 @@ void given_code_warn(const struct given_code_options *options, const char *file,
 
 static struct code_map *add_map(struct given_code *code, size_t *capacity)
 {
-    mem_reserve(&code->maps, capacity, code->count + 1, sizeof *code->maps);
-    code->maps[code->count] = (struct code_map){0};
-    return &code->maps[code->count++];
+    struct code_map *map = MEM_APPEND(code->maps, code->count, *capacity);
+    *map = (struct code_map){0};
+    return map;
 }
 
 /* The executable segments of a program that runs at its link address. The image is taken into memory: then no search

@@ -55,8 +55,7 @@ static bool add_line(struct kallsyms *k, const uint8_t *line, size_t length)
         k->hidden++;
         return true;
     }
-    mem_reserve(&k->symbols, &k->capacity, k->count + 1, sizeof *k->symbols);
-    k->symbols[k->count] = (struct kernel_symbol){
+    *MEM_AT(k->symbols, k->count, k->capacity) = (struct kernel_symbol){
         address, strings_intern_bytes(k->names, (const char *)name, name_length),
         (uint32_t)k->count};
     k->count++;

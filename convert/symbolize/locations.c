@@ -82,8 +82,7 @@ uint32_t locations_number(struct locations *l, uint64_t pc)
     uint32_t known = l->pcs.count;
     uint32_t number = numbers_intern(&l->pcs, pc);
     if (number == known) {
-        mem_reserve(&l->pending, &l->pending_capacity, l->pending_count + 1, sizeof *l->pending);
-        l->pending[l->pending_count++] =
+        *MEM_APPEND(l->pending, l->pending_count, l->pending_capacity) =
             (struct location_place){.pc = pc, .map = LOCATION_FIND, .caller = PBIN_NO_CALLER};
     }
     return number;
@@ -97,10 +96,8 @@ uint32_t locations_place(struct locations *l, const struct location_place *place
         l->places = strings_new();
     uint32_t known = strings_count(l->places);
     uint32_t number = strings_intern_bytes(l->places, (const char *)place, sizeof *place);
-    if (number == known) {
-        mem_reserve(&l->pending, &l->pending_capacity, l->pending_count + 1, sizeof *l->pending);
-        l->pending[l->pending_count++] = *place;
-    }
+    if (number == known)
+        *MEM_APPEND(l->pending, l->pending_count, l->pending_capacity) = *place;
     return number - 1;
 }
 

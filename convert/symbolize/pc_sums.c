@@ -15,8 +15,7 @@ struct pc_sum *pc_sums_at(struct pc_sums *s, uint64_t pc)
 {
     uint32_t number = numbers_intern(&s->pcs, pc);
     if (number == s->count) {
-        mem_reserve(&s->items, &s->capacity, s->count + 1, sizeof *s->items);
-        s->items[s->count++] = (struct pc_sum){.pc = pc};
+        *MEM_APPEND(s->items, s->count, s->capacity) = (struct pc_sum){.pc = pc};
     }
     return &s->items[number];
 }

@@ -107,8 +107,8 @@ static struct code_frame *new_frames(struct symbolizer *s, size_t count)
     if (s->chunk_count == 0 || count > s->chunk_size - s->chunk_used) {
         s->chunk_size = count > FRAMES_PER_CHUNK ? count : FRAMES_PER_CHUNK;
         s->chunk_used = 0;
-        mem_reserve(&s->chunks, &s->chunk_capacity, s->chunk_count + 1, sizeof *s->chunks);
-        s->chunks[s->chunk_count++] = mem_alloc(s->chunk_size * sizeof **s->chunks);
+        *MEM_APPEND(s->chunks, s->chunk_count, s->chunk_capacity) =
+            mem_alloc(s->chunk_size * sizeof **s->chunks);
     }
     struct code_frame *frames = s->chunks[s->chunk_count - 1] + s->chunk_used;
     s->chunk_used += count;

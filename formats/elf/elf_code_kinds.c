@@ -50,8 +50,7 @@ static void add_symbol(struct elf_code_kinds *kinds, const struct elf_file *file
     } else {
         return;
     }
-    mem_reserve(&kinds->marks, &kinds->capacity, kinds->count + 1, sizeof *kinds->marks);
-    kinds->marks[kinds->count++] = mark;
+    *MEM_APPEND(kinds->marks, kinds->count, kinds->capacity) = mark;
 }
 
 /* Reads the first table of TYPE; returns false if there is none or it has no marks. */

@@ -50,8 +50,7 @@ struct reader {
 static void add(struct reader *r, uint64_t begin, uint64_t last)
 {
     struct elf_frames *f = r->frames;
-    mem_reserve(&f->items, &r->capacity, f->count + 1, sizeof *f->items);
-    f->items[f->count++] = (struct elf_bounds){begin, last};
+    *MEM_APPEND(f->items, f->count, r->capacity) = (struct elf_bounds){begin, last};
 }
 
 /* ---- .eh_frame ---- */

@@ -31,8 +31,7 @@ static void add(struct list *list, const struct elf_file *file, const char *name
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || from->st_shndx == SHN_UNDEF ||
         name[0] == '\0' || !is_code(file, from->st_value))
         return;
-    mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
-    list->items[list->count++] =
+    *MEM_APPEND(list->items, list->count, list->capacity) =
         (struct elf_function){from->st_value, from->st_size, name, type == STT_GNU_IFUNC};
 }
 

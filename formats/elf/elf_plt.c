@@ -39,8 +39,8 @@ struct plt {
 static void add_slot(struct plt *p, const char *name, uint64_t address, uint64_t resolver)
 {
     char *full = mem_printf("%.*s@plt", MAX_NAME, name);
-    mem_reserve(&p->slots, &p->slot_capacity, p->slot_count + 1, sizeof *p->slots);
-    p->slots[p->slot_count++] = (struct slot){address, resolver, strings_intern(p->strings, full)};
+    *MEM_APPEND(p->slots, p->slot_count, p->slot_capacity) =
+        (struct slot){address, resolver, strings_intern(p->strings, full)};
     free(full);
 }
 
@@ -119,8 +119,7 @@ static void add_stub(struct plt *p, uint64_t address, uint64_t size, uint64_t sl
     const struct slot *slot = find_slot(p, slot_address);
     if (slot == NULL || p->count >= MAX_STUBS)
         return;
-    mem_reserve(&p->stubs, &p->capacity, p->count + 1, sizeof *p->stubs);
-    p->stubs[p->count++] =
+    *MEM_APPEND(p->stubs, p->count, p->capacity) =
         (struct elf_stub){address, size, strings_get(p->strings, slot->name), slot->resolver};
 }
 
@@ -145,8 +144,7 @@ static void find_mips_stubs(struct plt *p, size_t index, const struct elf_sectio
             continue;
         }
         add_slot(p, names + symbol.st_name, symbol.st_value, 0);
-        mem_reserve(&p->stubs, &p->capacity, p->count + 1, sizeof *p->stubs);
-        p->stubs[p->count++] = (struct elf_stub){
+        *MEM_APPEND(p->stubs, p->count, p->capacity) = (struct elf_stub){
             symbol.st_value, SIZE, strings_get(p->strings, p->slots[--p->slot_count].name), 0};
     }
 }

@@ -162,8 +162,7 @@ static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank, bo
         elf_is_mapping_symbol(r->file, name) || !has_room(r, name))
         return;
     drop_version(r, &s);
-    mem_reserve(&r->symbols, &r->capacity, r->count + 1, sizeof *r->symbols);
-    r->symbols[r->count++] = s;
+    *MEM_APPEND(r->symbols, r->count, r->capacity) = s;
 }
 
 /* The versions of the symbols in section TABLE, NULL: there are none. */
@@ -299,8 +298,7 @@ static void add_stubs(struct reader *r)
             s.symbol.name = strings_get(*r->unversioned, strings_intern(*r->unversioned, name));
             free(name);
         }
-        mem_reserve(&r->symbols, &r->capacity, r->count + 1, sizeof *r->symbols);
-        r->symbols[r->count++] = s;
+        *MEM_APPEND(r->symbols, r->count, r->capacity) = s;
     }
     if (count > 0)
         sort_appended(r, sorted);

@@ -56,9 +56,7 @@ static int take_histogram(struct gmon *g, struct gmon_histogram *h, uint64_t at_
     g->cut |= h->there < h->bin_count;
     h->bins = g->data + at;
     h->offset = at;
-    mem_reserve(&g->histograms, &g->histogram_capacity, g->histogram_count + 1,
-                sizeof *g->histograms);
-    g->histograms[g->histogram_count++] = *h;
+    *MEM_APPEND(g->histograms, g->histogram_count, g->histogram_capacity) = *h;
     return 0;
 }
 
@@ -67,8 +65,7 @@ static int take_call(struct gmon *g, uint64_t from, uint64_t self, uint64_t coun
 {
     if (g->dialect != GMON_GNU && count >> (g->is_64 ? 63 : 31) != 0)
         return error_set(err, g->name, at, "call arc with a negative count of 0x%" PRIx64, count);
-    mem_reserve(&g->calls, &g->call_capacity, g->call_count + 1, sizeof *g->calls);
-    g->calls[g->call_count++] = (struct gmon_call){from, self, count};
+    *MEM_APPEND(g->calls, g->call_count, g->call_capacity) = (struct gmon_call){from, self, count};
     return 0;
 }
 

@@ -221,8 +221,7 @@ static int read_file(struct igprof *g, struct igprof_function *f, struct error *
         return fail_reference(g, err, "file", id, true);
     if (take(g, "=(", err) != 0 || take_text(g, ")+", &f->path, err) != 0)
         return -1;
-    mem_reserve(&g->file, &g->file_capacity, g->file_count + 1, sizeof *g->file);
-    g->file[g->file_count++] = f->path;
+    *MEM_APPEND(g->file, g->file_count, g->file_capacity) = f->path;
     numbers_intern(&g->files, id);
     return take_offset(g, &f->offset, err);
 }
@@ -235,8 +234,7 @@ static uint32_t number_of(struct igprof *g, const struct igprof_function *f)
     uint32_t number = strings_intern_bytes(g->keys, (const char *)key, sizeof key) - 1;
     if (number < g->function_count)
         return number;
-    mem_reserve(&g->function, &g->function_capacity, g->function_count + 1, sizeof *g->function);
-    g->function[g->function_count++] = *f;
+    *MEM_APPEND(g->function, g->function_count, g->function_capacity) = *f;
     return number;
 }
 
@@ -261,8 +259,7 @@ static int read_function(struct igprof *g, uint32_t *number, struct error *err)
         return -1;
     *number = number_of(g, &f);
     at = numbers_intern(&g->functions, id);
-    mem_reserve(&g->of_id, &g->of_id_capacity, (size_t)at + 1, sizeof *g->of_id);
-    g->of_id[at] = *number;
+    *MEM_AT(g->of_id, at, g->of_id_capacity) = *number;
     return take_offset(g, &unused, err);
 }
 
@@ -289,8 +286,7 @@ static int read_counter(struct igprof *g, uint32_t *counter, struct error *err)
         return error_set(err, stream_name(g->stream), stream_offset(g->stream) + g->at,
                          "line %" PRIu64 ": %s", g->line,
                          name == 0 ? "counter without a name" : "too many counters");
-    mem_reserve(&g->counter, &g->counter_capacity, g->id_count + 1, sizeof *g->counter);
-    g->counter[g->id_count++] = *counter;
+    *MEM_APPEND(g->counter, g->id_count, g->counter_capacity) = *counter;
     numbers_intern(&g->ids, id);
     return 0;
 }

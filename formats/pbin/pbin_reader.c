@@ -254,8 +254,7 @@ static void read_string(struct pbin_reader *r, struct cursor *in)
 
 static void read_map(struct pbin_reader *r, struct cursor *in)
 {
-    mem_reserve(&r->maps, &r->map_capacity, r->all.map_count + 1, sizeof *r->maps);
-    struct pbin_map *map = &r->maps[r->all.map_count++];
+    struct pbin_map *map = MEM_APPEND(r->maps, r->all.map_count, r->map_capacity);
     map->address = cursor_u64(in);
     map->size = cursor_u64(in);
     map->offset = cursor_u64(in);
@@ -266,8 +265,7 @@ static void read_map(struct pbin_reader *r, struct cursor *in)
 
 static void read_thread(struct pbin_reader *r, struct cursor *in)
 {
-    mem_reserve(&r->threads, &r->thread_capacity, r->all.thread_count + 1, sizeof *r->threads);
-    struct pbin_thread *thread = &r->threads[r->all.thread_count++];
+    struct pbin_thread *thread = MEM_APPEND(r->threads, r->all.thread_count, r->thread_capacity);
     thread->tid = cursor_u32(in);
     thread->pid = cursor_u32(in);
     thread->name = string_number(r, in);
@@ -285,8 +283,7 @@ static void read_program(struct pbin_reader *r, struct cursor *in)
 
 static void read_frame(struct pbin_reader *r, struct cursor *in)
 {
-    mem_reserve(&r->frames, &r->frame_capacity, r->all.frame_count + 1, sizeof *r->frames);
-    struct pbin_frame *frame = &r->frames[r->all.frame_count++];
+    struct pbin_frame *frame = MEM_APPEND(r->frames, r->all.frame_count, r->frame_capacity);
     frame->function = string_number(r, in);
     frame->demangled = string_number(r, in);
     frame->file = string_number(r, in);
@@ -295,9 +292,8 @@ static void read_frame(struct pbin_reader *r, struct cursor *in)
 
 static void read_location(struct pbin_reader *r, struct cursor *in)
 {
-    mem_reserve(&r->locations, &r->location_capacity, r->all.location_count + 1,
-                sizeof *r->locations);
-    struct pbin_location *location = &r->locations[r->all.location_count++];
+    struct pbin_location *location =
+        MEM_APPEND(r->locations, r->all.location_count, r->location_capacity);
     location->pc = cursor_u64(in);
     location->binary = string_number(r, in);
     location->map = cursor_u32(in);
@@ -327,8 +323,7 @@ static void read_caller(struct pbin_reader *r, struct cursor *in)
 
 static void read_source(struct pbin_reader *r, struct cursor *in)
 {
-    mem_reserve(&r->sources, &r->source_capacity, r->all.source_count + 1, sizeof *r->sources);
-    struct pbin_source *source = &r->sources[r->all.source_count++];
+    struct pbin_source *source = MEM_APPEND(r->sources, r->all.source_count, r->source_capacity);
     source->name = string_number(r, in);
     source->kind = string_number(r, in);
     source->unit = string_number(r, in);
@@ -341,9 +336,8 @@ static void read_source(struct pbin_reader *r, struct cursor *in)
 
 static void read_checksum(struct pbin_reader *r, struct cursor *in)
 {
-    mem_reserve(&r->checksums, &r->checksum_capacity, r->all.checksum_count + 1,
-                sizeof *r->checksums);
-    struct pbin_checksum *checksum = &r->checksums[r->all.checksum_count++];
+    struct pbin_checksum *checksum =
+        MEM_APPEND(r->checksums, r->all.checksum_count, r->checksum_capacity);
     checksum->binary = string_number(r, in);
     checksum->file = string_number(r, in);
     checksum->md5 = string_number(r, in);
@@ -374,8 +368,7 @@ static void read_measure(struct pbin_reader *r, struct cursor *in)
         return;
     measure.type = (enum pbin_measure_type)type;
     measure.join = (enum pbin_measure_join)join;
-    mem_reserve(&r->measures, &r->measure_capacity, r->all.measure_count + 1, sizeof *r->measures);
-    r->measures[r->all.measure_count++] = measure;
+    *MEM_APPEND(r->measures, r->all.measure_count, r->measure_capacity) = measure;
 }
 
 /* Makes CALLERS as long as there are locations. */

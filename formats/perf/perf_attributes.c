@@ -158,8 +158,7 @@ int perf_add_event(struct perf *p, struct perf_fields f, uint64_t offset, struct
 void perf_add_id(struct perf *p, uint64_t id, size_t event)
 {
     uint32_t number = numbers_intern(&p->ids, id);
-    mem_reserve(&p->event_of, &p->id_capacity, (size_t)number + 1, sizeof *p->event_of);
-    p->event_of[number] = (uint32_t)event;
+    *MEM_AT(p->event_of, number, p->id_capacity) = (uint32_t)event;
 }
 
 /* ---- features ---- */
@@ -230,8 +229,7 @@ void perf_take_build_id(struct perf *p, uint16_t misc, struct perf_fields f)
     const char *path = perf_text(&f, SIZE_MAX, &length);
     uint32_t string = strings_intern_bytes(p->texts, path, length);
     uint32_t number = numbers_intern(&p->paths, string);
-    mem_reserve(&p->build_ids, &p->build_id_capacity, (size_t)number + 1, sizeof *p->build_ids);
-    p->build_ids[number] = strings_intern(p->texts, text);
+    *MEM_AT(p->build_ids, number, p->build_id_capacity) = strings_intern(p->texts, text);
 }
 
 void perf_take_feature(struct perf *p, unsigned number, struct perf_fields f)

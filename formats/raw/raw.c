@@ -105,8 +105,7 @@ static void adopt_mapx(struct raw_profile *p)
         if (from->kind != RAW_MAP_FILE ||
             strings_intern_bytes(known, (const char *)key, sizeof key) < count)
             continue;
-        mem_reserve(&p->maps, &capacity, p->map_count + 1, sizeof *p->maps);
-        struct raw_vmmap *to = &p->maps[p->map_count++];
+        struct raw_vmmap *to = MEM_APPEND(p->maps, p->map_count, capacity);
         *to = (struct raw_vmmap){.address = from->address, .size = from->size};
         snprintf(to->label, sizeof to->label, "%s", from->path);
     }

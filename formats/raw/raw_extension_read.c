@@ -65,15 +65,10 @@ static void read_facts(struct raw_extension *ext, struct cursor *in)
     }
 }
 
-/* The next member of a list of EXT, zeroed. */
-#define GROW(ext, list, count, capacity)                                                           \
-    (mem_reserve(&(ext)->list, &(ext)->capacity, (ext)->count + 1, sizeof *(ext)->list),           \
-     &(ext)->list[(ext)->count++])
-
 static void read_maps(struct raw_extension *ext, struct cursor *in)
 {
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
-        struct raw_map *map = GROW(ext, maps, map_count, map_capacity);
+        struct raw_map *map = MEM_APPEND(ext->maps, ext->map_count, ext->map_capacity);
         map->address = cursor_u64(in);
         map->size = cursor_u64(in);
         map->offset = cursor_u64(in);
@@ -86,7 +81,8 @@ static void read_maps(struct raw_extension *ext, struct cursor *in)
 static void read_threads(struct raw_extension *ext, struct cursor *in)
 {
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
-        struct raw_thread *thread = GROW(ext, threads, thread_count, thread_capacity);
+        struct raw_thread *thread =
+            MEM_APPEND(ext->threads, ext->thread_count, ext->thread_capacity);
         thread->tid = cursor_u32(in);
         thread->pid = cursor_u32(in);
         thread->name = take_text(ext, in);
@@ -97,7 +93,7 @@ static void read_images(struct raw_extension *ext, struct cursor *in)
 {
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
         uint32_t number = (uint32_t)ext->image_count;
-        struct raw_image *image = GROW(ext, images, image_count, image_capacity);
+        struct raw_image *image = MEM_APPEND(ext->images, ext->image_count, ext->image_capacity);
         image->pid = cursor_u32(in);
         image->ppid = cursor_u32(in);
         image->start = cursor_u64(in);
@@ -113,7 +109,7 @@ static void read_images(struct raw_extension *ext, struct cursor *in)
 static void read_mapx(struct raw_extension *ext, struct cursor *in)
 {
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
-        struct raw_mapx *map = GROW(ext, mapx, mapx_count, mapx_capacity);
+        struct raw_mapx *map = MEM_APPEND(ext->mapx, ext->mapx_count, ext->mapx_capacity);
         map->image = cursor_u32(in);
         map->from = cursor_u64(in);
         map->address = cursor_u64(in);
@@ -130,7 +126,7 @@ static void read_mapx(struct raw_extension *ext, struct cursor *in)
 static void read_codes(struct raw_extension *ext, struct cursor *in)
 {
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
-        struct raw_code *code = GROW(ext, codes, code_count, code_capacity);
+        struct raw_code *code = MEM_APPEND(ext->codes, ext->code_count, ext->code_capacity);
         code->inode = cursor_u64(in);
         code->path = take_text(ext, in);
         code->content = take_text(ext, in);
@@ -169,7 +165,7 @@ static void identify_files(struct raw_extension *ext)
 static void read_tasks(struct raw_extension *ext, struct cursor *in)
 {
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
-        struct raw_task *task = GROW(ext, tasks, task_count, task_capacity);
+        struct raw_task *task = MEM_APPEND(ext->tasks, ext->task_count, ext->task_capacity);
         task->tid = cursor_u32(in);
         task->pid = cursor_u32(in);
         task->start = cursor_u64(in);
@@ -180,7 +176,8 @@ static void read_tasks(struct raw_extension *ext, struct cursor *in)
 static void read_sources(struct raw_extension *ext, struct cursor *in)
 {
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
-        struct raw_source *source = GROW(ext, sources, source_count, source_capacity);
+        struct raw_source *source =
+            MEM_APPEND(ext->sources, ext->source_count, ext->source_capacity);
         source->name = take_text(ext, in);
         source->kind = take_text(ext, in);
         source->unit = take_text(ext, in);
@@ -195,7 +192,7 @@ static void read_sources(struct raw_extension *ext, struct cursor *in)
 static void read_cpus(struct raw_extension *ext, struct cursor *in)
 {
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
-        struct raw_cpu *cpu = GROW(ext, cpus, cpu_count, cpu_capacity);
+        struct raw_cpu *cpu = MEM_APPEND(ext->cpus, ext->cpu_count, ext->cpu_capacity);
         cpu->pid = cursor_u32(in);
         cpu->user = cursor_u64(in);
         cpu->system = cursor_u64(in);
@@ -205,7 +202,7 @@ static void read_cpus(struct raw_extension *ext, struct cursor *in)
 static void read_ticks(struct raw_extension *ext, struct cursor *in)
 {
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
-        struct raw_ticks *ticks = GROW(ext, ticks, tick_count, tick_capacity);
+        struct raw_ticks *ticks = MEM_APPEND(ext->ticks, ext->tick_count, ext->tick_capacity);
         ticks->pid = cursor_u32(in);
         ticks->time = cursor_u64(in);
         ticks->user = cursor_u64(in);
@@ -224,7 +221,8 @@ static void read_jit(struct raw_extension *ext, struct cursor *in)
         return;
     uint32_t number = numbers_intern(&ext->jit_numbers, (uint64_t)image << 8 | kind);
     if (number == known)
-        *GROW(ext, jits, jit_count, jit_capacity) = (struct raw_jit_map){image, kind, {0}};
+        *MEM_APPEND(ext->jits, ext->jit_count, ext->jit_capacity) =
+            (struct raw_jit_map){image, kind, {0}};
     buffer_bytes(&ext->jits[number].bytes, cursor_bytes(in, size), size);
 }
 

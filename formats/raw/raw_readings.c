@@ -83,8 +83,7 @@ int raw_readings_add(struct raw_readings *r, const struct raw_reading *reading)
         return -1;
     if (!s->counter && !isfinite(point.gauge))
         return -1;
-    mem_reserve(&s->points, &s->capacity, s->count + 1, sizeof *s->points);
-    s->points[s->count++] = point;
+    *MEM_APPEND(s->points, s->count, s->capacity) = point;
     return 0;
 }
 

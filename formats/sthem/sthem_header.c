@@ -132,9 +132,9 @@ static struct sensor *find_sensor(struct sthem_reader *r, uint64_t number)
     for (size_t i = 0; i < r->sensor_count; i++)
         if (r->sensors[i].number == number)
             return &r->sensors[i];
-    mem_reserve(&r->sensors, &r->sensor_capacity, r->sensor_count + 1, sizeof *r->sensors);
-    r->sensors[r->sensor_count] = (struct sensor){.number = number};
-    return &r->sensors[r->sensor_count++];
+    struct sensor *sensor = MEM_APPEND(r->sensors, r->sensor_count, r->sensor_capacity);
+    *sensor = (struct sensor){.number = number};
+    return sensor;
 }
 
 static struct core *find_core(struct sthem_reader *r, uint64_t number)
@@ -142,10 +142,10 @@ static struct core *find_core(struct sthem_reader *r, uint64_t number)
     for (size_t i = 0; i < r->core_count; i++)
         if (r->cores[i].number == number)
             return &r->cores[i];
-    mem_reserve(&r->cores, &r->core_capacity, r->core_count + 1, sizeof *r->cores);
-    r->cores[r->core_count] = (struct core){
+    struct core *core = MEM_APPEND(r->cores, r->core_count, r->core_capacity);
+    *core = (struct core){
         .number = number, .module = {"", 0}, .function = {"", 0}, .last_place = STHEM_IDLE};
-    return &r->cores[r->core_count++];
+    return core;
 }
 
 static void ignore(struct sthem_reader *r, size_t column, struct csv_text name)

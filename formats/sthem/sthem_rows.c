@@ -146,10 +146,8 @@ static inline int take_value(struct sthem_reader *r, size_t column, const struct
 static inline uint32_t new_place(struct sthem_reader *r, uint64_t key, struct sthem_place place)
 {
     uint32_t known = r->numbers.count, number = numbers_intern(&r->numbers, key);
-    if (number == known) {
-        mem_reserve(&r->places, &r->place_capacity, (size_t)known + 1, sizeof *r->places);
-        r->places[known] = place;
-    }
+    if (number == known)
+        *MEM_AT(r->places, known, r->place_capacity) = place;
     return number;
 }
 
