@@ -106,7 +106,7 @@ uint64_t tool_whole(struct argp_state *state, const char *option, const char *te
 /* An option that only sets a member of the tool's options. */
 struct tool_setting {
     int key;
-    enum { TOOL_SETS_FLAG, TOOL_SETS_TEXT, TOOL_SETS_WHOLE, TOOL_SETS_NUMBER } kind;
+    enum { TOOL_SETS_FLAG, TOOL_SETS_TEXT, TOOL_SETS_LETTER, TOOL_SETS_WHOLE, TOOL_SETS_NUMBER } kind;
     size_t offset;      /* of the member */
     const char *option; /* a number: its name, limits, and how many make 1 in the member */
     size_t least, most;
@@ -114,7 +114,7 @@ struct tool_setting {
 };
 
 /* For tables of them, which end with {0}: the option with KEY sets MEMBER of TYPE. SET_FLAG: a bool, to true. SET_TEXT: a
- * const char *, to the argument. SET_WHOLE: a size_t, from LEAST to MOST. SET_NUMBER: a double, from LOW to HIGH; SET_PERCENT: a
+ * const char *, to the argument. SET_LETTER: a char, to KEY. SET_WHOLE: a size_t, from LEAST to MOST. SET_NUMBER: a double, from LOW to HIGH; SET_PERCENT: a
  * double, to a hundredth of the argument, which is from 0 to HIGH. A member of another type is not compiled. */
 #define TOOL_MEMBER(type, member, kind)                                                            \
     (offsetof(type, member) + 0 * sizeof(&((type *)0)->member == (kind *)0))
@@ -126,6 +126,10 @@ struct tool_setting {
     {                                                                                              \
         .key = (option_key), .kind = TOOL_SETS_TEXT,                                               \
         .offset = TOOL_MEMBER(type, member, const char *)                                          \
+    }
+#define SET_LETTER(option_key, type, member)                                                       \
+    {                                                                                              \
+        .key = (option_key), .kind = TOOL_SETS_LETTER, .offset = TOOL_MEMBER(type, member, char)   \
     }
 #define SET_WHOLE(key, type, member, option, least, most)                                          \
     {                                                                                              \

@@ -379,6 +379,9 @@ error_t tool_set(const struct tool_setting *table, void *options, int key, const
     case TOOL_SETS_TEXT:
         *(const char **)member = argument;
         break;
+    case TOOL_SETS_LETTER:
+        *(char *)member = (char)key;
+        break;
     case TOOL_SETS_WHOLE:
         *(size_t *)member = (size_t)tool_whole(state, t->option, argument, t->least, t->most);
         break;

@@ -11,6 +11,7 @@
 #include "base/tool.h"
 #include "base/tool_help.h"
 #include "convert/addr2line/addr2line.h"
+#include "formats/elf/elf_options.h"
 #include "formats/elf/elf_sections.h"
 #include "formats/raw/raw.h"
 
@@ -67,65 +68,23 @@ static const struct argp_option arguments[] = {
     {"basenames", 's', NULL, 0, "Files without their folders", 2},
     {0}};
 
-static bool *flag_of(struct addr2line_format *format, int key)
-{
-    switch (key) {
-    case 'a':
-        return &format->addresses;
-    case 'f':
-        return &format->functions;
-    case 'i':
-        return &format->inlines;
-    case 'C':
-        return &format->demangle;
-    case 'p':
-        return &format->pretty;
-    case 's':
-        return &format->base_names;
-    default:
-        return NULL;
-    }
-}
-
-static void add_folder(const char ***folders, size_t *count, const char *folder)
-{
-    *folders = mem_resize(*folders, *count + 1, sizeof **folders);
-    (*folders)[(*count)++] = folder;
-}
-
-/* Options that say where code is. */
-static error_t parse_code(struct addr2line_options *o, int key, char *argument)
-{
-    struct elf_search *search = &o->symbols.search;
-    switch (key) {
-    case 'e':
-        o->program = argument;
-        return 0;
-    case 'm':
-        o->vmmap = argument;
-        return 0;
-    case 'j':
-        o->section = argument;
-        return 0;
-    case KEY_SEARCH:
-        add_folder(&search->folders, &search->folder_count, argument);
-        return 0;
-    case KEY_KALLSYMS:
-        o->symbols.kallsyms = argument;
-        return 0;
-    case KEY_NO_CACHE:
-        o->symbols.no_cache = true;
-        return 0;
-    case KEY_NO_DEBUGINFOD:
-        o->symbols.no_debuginfod = true;
-        return 0;
-    case KEY_DEBUG_DIR:
-        add_folder(&search->debug_folders, &search->debug_folder_count, argument);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct tool_setting settings[] = {
+    SET_TEXT('e', struct addr2line_options, program),
+    SET_TEXT('m', struct addr2line_options, vmmap),
+    SET_TEXT('j', struct addr2line_options, section),
+    SET_TEXT(KEY_KALLSYMS, struct addr2line_options, symbols.kallsyms),
+    SET_FLAG(KEY_NO_CACHE, struct addr2line_options, symbols.no_cache),
+    SET_FLAG(KEY_NO_DEBUGINFOD, struct addr2line_options, symbols.no_debuginfod),
+    SET_TEXT(KEY_CSV, struct addr2line_options, column),
+    SET_FLAG(KEY_FILL, struct addr2line_options, fill),
+    SET_TEXT(KEY_FILL_COLUMNS, struct addr2line_options, fill_text),
+    SET_FLAG('a', struct addr2line_options, format.addresses),
+    SET_FLAG('f', struct addr2line_options, format.functions),
+    SET_FLAG('i', struct addr2line_options, format.inlines),
+    SET_FLAG('C', struct addr2line_options, format.demangle),
+    SET_FLAG('p', struct addr2line_options, format.pretty),
+    SET_FLAG('s', struct addr2line_options, format.base_names),
+    {0}};
 
 static void check(const struct addr2line_options *o, struct argp_state *state)
 {
@@ -146,20 +105,13 @@ static void check(const struct addr2line_options *o, struct argp_state *state)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct addr2line_options *o = state->input;
-    bool *flag = flag_of(&o->format, key);
-    if (flag != NULL) {
-        *flag = true;
-        return 0;
-    }
+    struct elf_search *search = &o->symbols.search;
     switch (key) {
-    case KEY_CSV:
-        o->column = argument;
+    case KEY_SEARCH:
+        elf_add_folder(&search->folders, &search->folder_count, argument);
         return 0;
-    case KEY_FILL:
-        o->fill = true;
-        return 0;
-    case KEY_FILL_COLUMNS:
-        o->fill_text = argument;
+    case KEY_DEBUG_DIR:
+        elf_add_folder(&search->debug_folders, &search->debug_folder_count, argument);
         return 0;
     case ARGP_KEY_ARG:
         o->arguments = mem_resize(o->arguments, o->count + 1, sizeof *o->arguments);
@@ -169,7 +121,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         check(o, state);
         return 0;
     default:
-        return parse_code(o, key, argument);
+        return tool_set(settings, o, key, argument, state);
     }
 }
 
@@ -222,12 +174,7 @@ static int write_all(struct addr2line *a, struct addr2line_options *o, struct er
     if (!to_file && !o->common.bzip2)
         return look_up(a, o, err);
     a->out = tool_output(&o->common, 0, err);
-    if (a->out == NULL)
-        return -1;
-    if (look_up(a, o, err) == 0)
-        return output_commit(a->out);
-    output_discard(a->out);
-    return -1;
+    return tool_commit(&o->common, a->out, a->out == NULL ? -1 : look_up(a, o, err));
 }
 
 /* The symbolizer of the mappings in the file o->vmmap; NULL with ERR filled. */

@@ -61,6 +61,12 @@ static void parse_bias(struct options *o, const char *text, struct argp_state *s
     o->program.has_bias = true;
 }
 
+static const struct tool_setting settings[] = {SET_TEXT('e', struct options, program.elf),
+                                               SET_TEXT('n', struct options, name),
+                                               SET_LETTER('l', struct options, gmon.order),
+                                               SET_LETTER('b', struct options, gmon.order),
+                                               {0}};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -69,14 +75,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[0] = &o->program.symbols.search;
         state->child_inputs[1] = &o->program.symbols;
         return 0;
-    case 'e':
-        o->program.elf = argument;
-        return 0;
     case 'r':
         o->rate = tool_whole(state, "-r", argument, 1, INT32_MAX);
-        return 0;
-    case 'n':
-        o->name = argument;
         return 0;
     case KEY_DIALECT:
         o->gmon.dialect =
@@ -84,10 +84,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_BITS:
         o->gmon.bits = tool_either(state, "--bits", argument, "32", "64") ? 64 : 32;
-        return 0;
-    case 'l':
-    case 'b':
-        o->gmon.order = (char)key;
         return 0;
     case KEY_TOTAL_TIME:
         o->seconds = tool_number(state, "--total-time", argument, 1e-6, 1e9);
@@ -103,7 +99,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "-r cannot be combined with --total-time");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_set(settings, o, key, argument, state);
     }
 }
 
@@ -198,8 +194,7 @@ static const char *name_of(const struct options *o)
         return o->name;
     if (o->input_count == 0 || strcmp(o->inputs[0], "-") == 0)
         return "<stdin>";
-    const char *slash = strrchr(o->inputs[0], '/');
-    return slash != NULL ? slash + 1 : o->inputs[0];
+    return elf_base_name(o->inputs[0]);
 }
 
 static int write_sums(struct conversion *c, struct error *err)

@@ -46,6 +46,11 @@ static const struct argp_option arguments[] = {
      TOOL_FILES},
     {0}};
 
+static const struct tool_setting settings[] = {SET_TEXT('e', struct options, binary),
+                                               SET_TEXT(KEY_SYMBOLS, struct options, symbols),
+                                               SET_FLAG(KEY_PROFIL, struct options, profil),
+                                               {0}};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -57,20 +62,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->render.dialect =
             tool_either(state, "--format", argument, "gnu", "bsd") ? GMON_BSD : GMON_GNU;
         return 0;
-    case 'e':
-        o->binary = argument;
-        return 0;
     case 'r':
         o->render.rate = (uint32_t)tool_whole(state, "-r", argument, 1, 1000000);
         return 0;
     case KEY_SCALE:
         o->render.scale = (uint32_t)tool_whole(state, "--scale", argument, 2, 65536);
-        return 0;
-    case KEY_SYMBOLS:
-        o->symbols = argument;
-        return 0;
-    case KEY_PROFIL:
-        o->profil = true;
         return 0;
     case ARGP_KEY_ARG:
         tool_only_input(state, "profile", &o->input, argument);
@@ -80,7 +76,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "--profil names the output file: it cannot be combined with -o");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tool_set(settings, o, key, argument, state);
     }
 }
 
@@ -215,23 +211,14 @@ static int write_gmon(struct conversion *c, struct error *err)
     struct output *out = output_open(name != NULL ? name : o->common.output,
                                      OUTPUT_BINARY | (o->common.bzip2 ? OUTPUT_BZIP2 : 0), err);
     free(name);
-    if (out == NULL)
-        return -1;
-    if (gmon_write(&c->gmon, out) == 0)
-        return output_commit(out);
-    output_discard(out);
-    return -1;
+    return tool_commit(&o->common, out, out == NULL ? -1 : gmon_write(&c->gmon, out));
 }
 
 static int write_symbols(const struct conversion *c, struct error *err)
 {
     struct output *out = output_open(c->options->symbols, 0, err);
-    if (out == NULL)
-        return -1;
-    if (gprof_names_write(c->symbols, out) == 0)
-        return output_commit(out);
-    output_discard(out);
-    return -1;
+    return tool_commit(&c->options->common, out,
+                       out == NULL ? -1 : gprof_names_write(c->symbols, out));
 }
 
 static void read_symbols(struct conversion *c)

@@ -7,16 +7,13 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/tool.h"
+#include "convert/converter.h"
 #include "convert/symbolize/pc_sums.h"
-#include "convert/symbolize/symbol_options.h"
 #include "formats/gperf/gperf.h"
 
 struct options {
-    struct tool_common common;
+    struct converter base;
     struct gperf_options gperf;
-    struct symbolizer_options symbols;
-    const char *input, *name;
     uint64_t rate;  /* [Hz], 0: as recorded */
     double seconds; /* of all samples, 0: not given */
 };
@@ -39,17 +36,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->symbols;
-        return 0;
     case 'r':
         o->rate = tool_whole(state, "-r", argument, 1, 1000000000);
         return 0;
     case KEY_TOTAL_TIME:
         o->seconds = tool_number(state, "--total-time", argument, 1e-6, 1e9);
-        return 0;
-    case 'n':
-        o->name = argument;
         return 0;
     case KEY_BITS:
         o->gperf.bits = tool_either(state, "--bits", argument, "32", "64") ? 64 : 32;
@@ -58,19 +49,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'b':
         o->gperf.order = (char)key;
         return 0;
-    case ARGP_KEY_ARG:
-        tool_only_input(state, "profile", &o->input, argument);
-        return 0;
     case ARGP_KEY_END:
         if (o->rate != 0 && o->seconds != 0)
             argp_error(state, "-r cannot be combined with --total-time");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return converter_parse(key, argument, state);
     }
 }
 
-static const struct argp_child children[] = {{.argp = &symbol_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -80,7 +67,7 @@ static const struct argp parser = {
            "  gperf2pbin cpu.prof | pbin-aggregate\n"
            "  gperf2pbin -s bin/ cpu.prof.gz -o run.pbin\n"
            "  gperf2pbin --total-time 12.5 cpu.prof | pbin-aggregate --sort time\n",
-    .children = children,
+    .children = converter_symbols,
 };
 
 enum { SHORT_PERIOD = 4000 }; /* [us] */
@@ -141,16 +128,16 @@ static void warn(struct options *o, const struct gperf *gperf, const char *file,
                  const struct content *c)
 {
     if (gperf_is_cut(gperf))
-        report_warning(&o->common.reporter, "%s: truncated: kept %" PRIu64 " samples", file,
+        report_warning(&o->base.common.reporter, "%s: truncated: kept %" PRIu64 " samples", file,
                        c->samples);
     if (gperf_period(gperf) < SHORT_PERIOD && o->rate == 0 && o->seconds == 0)
-        report_warning(&o->common.reporter,
+        report_warning(&o->base.common.reporter,
                        "%s: its period is %" PRIu64
                        " us, but many kernels end at most one in 4 ms: times may be too short "
                        "(--total-time S gives the right sum)",
                        file, gperf_period(gperf));
     if (c->map_count == 0)
-        report_warning(&o->common.reporter,
+        report_warning(&o->base.common.reporter,
                        "%s: has no mappings: its samples have no function names", file);
 }
 
@@ -172,7 +159,7 @@ static int write_pbin(struct options *o, const struct gperf *gperf, const char *
                                gperf_is_big(gperf) ? "big" : "little");
     const struct pc_profile profile = {
         .file = file,
-        .meta = {.name = (char *)(o->name != NULL ? o->name : elf_base_name(file)),
+        .meta = {.name = (char *)(o->base.name != NULL ? o->base.name : elf_base_name(file)),
                  .target = (char *)(c->map_count > 0 ? elf_base_name(c->maps[0].label) : NULL),
                  .dialect = dialect,
                  .tool = (char *)"gperf2pbin " PBIN_TOOLS_VERSION,
@@ -185,17 +172,20 @@ static int write_pbin(struct options *o, const struct gperf *gperf, const char *
         .time_each = each,
         .outside = "it has the mappings at the end of the program, without libraries that were "
                    "unloaded before"};
-    struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
-    int result =
-        out == NULL ? -1
-                    : pc_sums_write(&c->sums, &profile, &o->symbols, out, &o->common.reporter, err);
+    struct output *out = tool_output(&o->base.common, OUTPUT_BINARY, err);
+    int result = out == NULL ? -1
+                             : pc_sums_write(&c->sums, &profile, &o->base.symbols, out,
+                                             &o->base.common.reporter, err);
     free(dialect);
-    return tool_commit(&o->common, out, result);
+    return tool_commit(&o->base.common, out, result);
 }
 
-static int convert(struct options *o, struct stream *in, struct error *err)
+static int convert(void *options, struct stream *in, struct error *err)
 {
+    struct options *o = options;
     struct content c = {.paths = strings_new()};
+    o->gperf.salvage = o->base.common.salvage;
+    o->base.symbols.search.beside = o->base.input;
     struct gperf *gperf = gperf_open(in, &o->gperf, err);
     int result = gperf == NULL ? -1 : read_all(gperf, stream_name(in), &c, err);
     if (result == 0) {
@@ -213,16 +203,8 @@ const char *argp_program_version = "gperf2pbin (pbin-tools) " PBIN_TOOLS_VERSION
 
 int main(int argc, char **argv)
 {
-    struct options o = {0};
-    struct error err = {0};
-    tool_start(&o.common, "gperf2pbin");
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv, &o);
-    o.gperf.salvage = o.common.salvage;
-    report_awaited(&o.common.reporter, o.input, "a CPU profile of gperftools");
-    o.symbols.search.beside = o.input;
-    struct stream *in = stream_open(o.input, &err);
-    int result = in == NULL ? -1 : convert(&o, in, &err);
-    stream_close(in);
-    elf_search_free(&o.symbols.search);
-    return tool_end(&o.common, result, &err);
+    struct options o = {
+        .base = {.what = "profile", .awaited = "a CPU profile of gperftools", .convert = convert}};
+    return converter_main(&o.base, "gperf2pbin", &parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT,
+                          argc, argv);
 }

@@ -2,35 +2,15 @@
  *
  *   C2 FN1=(F0=(app)+1200 N=(work))+4 V0=(PERF_TICKS):(3,3,3)    ->    app, work: 3 samples, 0.03 s
  * SPDX-License-Identifier: MIT */
-#include "base/tool.h"
+#include "convert/converter.h"
 #include "convert/igprof/igprof_rows.h"
-
-struct options {
-    struct tool_common common;
-    const char *input, *name;
-};
 
 static const struct argp_option arguments[] = {
     {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1}, {0}};
 
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case 'n':
-        o->name = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        tool_only_input(state, "dump", &o->input, argument);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static const struct argp parser = {
     .options = arguments,
-    .parser = parse,
+    .parser = converter_parse,
     .args_doc = "[DUMP]",
     .doc = "Turn a dump of IgProf (performance, memory or function profile) into pbin."
            "\vExamples:\n"
@@ -39,20 +19,19 @@ static const struct argp parser = {
            "  igprof2pbin -o run.pbin run.gz\n",
 };
 
-static int write_pbin(struct options *o, const struct igprof *igprof, const struct call_tree *tree,
-                      const char *name, struct error *err)
+static int write_pbin(struct converter *o, const struct igprof *igprof,
+                      const struct call_tree *tree, const char *name, struct error *err)
 {
     struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
-    if (out == NULL)
-        return -1;
-    if (igprof_rows_write(igprof, tree, name, o->name != NULL ? o->name : name, out, err) == 0)
-        return output_commit(out);
-    output_discard(out);
-    return -1;
+    int result = out == NULL ? -1
+                             : igprof_rows_write(igprof, tree, name,
+                                                 o->name != NULL ? o->name : name, out, err);
+    return tool_commit(&o->common, out, result);
 }
 
-static int convert(struct options *o, struct stream *in, struct error *err)
+static int convert(void *options, struct stream *in, struct error *err)
 {
+    struct converter *o = options;
     struct igprof_node node;
     struct call_tree tree = {0};
     struct igprof *igprof = igprof_open(in, err);
@@ -74,13 +53,6 @@ const char *argp_program_version = "igprof2pbin (pbin-tools) " PBIN_TOOLS_VERSIO
 
 int main(int argc, char **argv)
 {
-    struct options o = {0};
-    struct error err = {0};
-    tool_start(&o.common, "igprof2pbin");
-    tool_parse(&parser, TOOL_OUTPUT, argc, argv, &o);
-    report_awaited(&o.common.reporter, o.input, "a dump of IgProf");
-    struct stream *in = stream_open(o.input, &err);
-    int result = in == NULL ? -1 : convert(&o, in, &err);
-    stream_close(in);
-    return tool_end(&o.common, result, &err);
+    struct converter o = {.what = "dump", .awaited = "a dump of IgProf", .convert = convert};
+    return converter_main(&o, "igprof2pbin", &parser, TOOL_OUTPUT, argc, argv);
 }

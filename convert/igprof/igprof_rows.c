@@ -10,6 +10,7 @@
 #include "analyze/attribute/labels.h"
 #include "base/memory.h"
 #include "convert/symbolize/demangle.h"
+#include "formats/elf/elf_search.h"
 
 /* A row: functions with the same names are one. */
 struct line {
@@ -25,19 +26,13 @@ struct lines {
     bool overflow;
 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* For people: demangled; of an unnamed function, "@?0x7f...", its file and the offset there. Caller frees. */
 static char *name_of(const struct igprof *g, const struct igprof_function *f,
                      struct demangle_costs *costs)
 {
     const char *name = strings_get(igprof_texts(g), f->name);
     if (strncmp(name, "@?", 2) == 0)
-        return mem_printf("%s!0x%" PRIx64, base_name(strings_get(igprof_texts(g), f->path)),
+        return mem_printf("%s!0x%" PRIx64, elf_base_name(strings_get(igprof_texts(g), f->path)),
                           f->offset);
     char *readable = demangle(name, costs);
     return readable != NULL ? readable : mem_strdup(name);
@@ -79,7 +74,7 @@ static void make_lines(struct lines *l, const struct call_tree *tree)
     l->items = mem_zalloc(functions + 1, sizeof *l->items);
     for (size_t i = 0; i < functions; i++) {
         struct line *line = &l->items[i];
-        line->binary = base_name(strings_get(igprof_texts(l->igprof), all[i].path));
+        line->binary = elf_base_name(strings_get(igprof_texts(l->igprof), all[i].path));
         line->name = name_of(l->igprof, &all[i], &costs);
         memcpy(line->sums, call_tree_get(tree, i, 0), sizeof line->sums);
     }

@@ -5,18 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/tool.h"
-#include "convert/symbolize/given_code.h"
+#include "convert/converter.h"
 #include "convert/symbolize/pc_sums.h"
-#include "convert/symbolize/symbol_options.h"
 #include "formats/trace/memtrace.h"
-
-struct options {
-    struct tool_common common;
-    struct given_code_options code;
-    struct symbolizer_options symbols;
-    const char *input, *name;
-};
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the trace is:", 1},
@@ -24,30 +15,9 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
     {0}};
 
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->code;
-        state->child_inputs[1] = &o->symbols;
-        return 0;
-    case 'n':
-        o->name = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        tool_only_input(state, "trace", &o->input, argument);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {
-    {.argp = &given_code_argp}, {.argp = &symbol_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
-    .parser = parse,
+    .parser = converter_parse,
     .args_doc = "[TRACE]",
     .doc = "Turn a binary trace of memory accesses (memtrace of DynamoRIO, 64 bits) into pbin: "
            "accesses and bytes per line of code."
@@ -55,7 +25,7 @@ static const struct argp parser = {
            "  memtrace2pbin -m run.vmmap memtrace.log | pbin-aggregate\n"
            "  memtrace2pbin -e firmware.elf memtrace.log | pbin-aggregate -k line\n"
            "  memtrace2pbin -m run.vmmap memtrace.log.xz -o run.pbin\n",
-    .children = children,
+    .children = converter_code,
 };
 
 enum { READS, WRITES, READ_BYTES, WRITTEN_BYTES };
@@ -77,7 +47,7 @@ static int read_all(struct memtrace *trace, struct stream *in, struct pc_sums *s
     return got;
 }
 
-static int write_pbin(struct options *o, const char *file, const struct pc_sums *sums,
+static int write_pbin(struct converter *o, const char *file, const struct pc_sums *sums,
                       uint64_t accesses, struct error *err)
 {
     struct given_code code = {0};
@@ -106,8 +76,9 @@ static int write_pbin(struct options *o, const char *file, const struct pc_sums 
     return tool_commit(&o->common, out, result);
 }
 
-static int convert(struct options *o, struct stream *in, struct error *err)
+static int convert(void *options, struct stream *in, struct error *err)
 {
+    struct converter *o = options;
     struct pc_sums sums = {0};
     uint64_t accesses = 0;
     struct reporter *reporter = &o->common.reporter;
@@ -131,14 +102,8 @@ const char *argp_program_version = "memtrace2pbin (pbin-tools) " PBIN_TOOLS_VERS
 
 int main(int argc, char **argv)
 {
-    struct options o = {0};
-    struct error err = {0};
-    tool_start(&o.common, "memtrace2pbin");
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv, &o);
-    report_awaited(&o.common.reporter, o.input, "a trace of memory accesses");
-    struct stream *in = stream_open(o.input, &err);
-    int result = in == NULL ? -1 : convert(&o, in, &err);
-    stream_close(in);
-    elf_search_free(&o.symbols.search);
-    return tool_end(&o.common, result, &err);
+    struct converter o = {
+        .what = "trace", .awaited = "a trace of memory accesses", .convert = convert};
+    return converter_main(&o, "memtrace2pbin", &parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT,
+                          argc, argv);
 }

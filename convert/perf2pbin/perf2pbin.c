@@ -5,16 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/tool.h"
 #include "convert/perf2pbin/perf_convert.h"
-#include "convert/symbolize/symbol_options.h"
-
-struct options {
-    struct tool_common common;
-    struct perf_convert_options convert;
-    const char *input;
-    size_t event_capacity;
-};
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the recording is:", 1},
@@ -32,29 +23,19 @@ static const struct argp_option arguments[] = {
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    struct options *o = state->input;
+    struct perf_convert_options *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->convert.symbols;
-        return 0;
     case 'e':
-        *MEM_APPEND(o->convert.events, o->convert.event_count, o->event_capacity) = argument;
+        *MEM_APPEND(o->events, o->event_count, o->event_capacity) = argument;
         return 0;
     case 'r':
-        o->convert.rate = tool_whole(state, "-r", argument, 1, 1000000000);
-        return 0;
-    case 'n':
-        o->convert.name = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        tool_only_input(state, "recording", &o->input, argument);
+        o->rate = tool_whole(state, "-r", argument, 1, 1000000000);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return converter_parse(key, argument, state);
     }
 }
 
-static const struct argp_child children[] = {{.argp = &symbol_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -64,34 +45,31 @@ static const struct argp parser = {
            "  perf record -o perf.data ./program; perf2pbin perf.data | pbin-aggregate\n"
            "  perf record -o- ./program | perf2pbin -o run.pbin\n"
            "  perf2pbin -s bin/ perf.data.xz | pbin-aggregate -k thread,function\n",
-    .children = children,
+    .children = converter_symbols,
 };
 
-static int convert(struct options *o, struct perf *perf, const char *file, struct error *err)
+static int convert(void *options, struct stream *in, struct error *err)
 {
-    struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
-    if (out == NULL)
-        return -1;
-    int result = perf_convert(perf, file, &o->convert, out, &o->common.reporter, err);
-    return tool_commit(&o->common, out, result);
+    struct perf_convert_options *o = options;
+    struct tool_common *common = &o->base.common;
+    o->base.symbols.search.beside = o->base.input;
+    struct perf *perf = perf_open(in, common->salvage, err);
+    struct output *out = perf == NULL ? NULL : tool_output(common, OUTPUT_BINARY, err);
+    int result =
+        out == NULL ? -1 : perf_convert(perf, stream_name(in), o, out, &common->reporter, err);
+    result = tool_commit(common, out, result);
+    perf_close(perf);
+    return result;
 }
 
 const char *argp_program_version = "perf2pbin (pbin-tools) " PBIN_TOOLS_VERSION;
 
 int main(int argc, char **argv)
 {
-    struct options o = {0};
-    struct error err = {0};
-    tool_start(&o.common, "perf2pbin");
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv, &o);
-    report_awaited(&o.common.reporter, o.input, "a recording of perf");
-    o.convert.symbols.search.beside = o.input;
-    struct stream *in = stream_open(o.input, &err);
-    struct perf *perf = in == NULL ? NULL : perf_open(in, o.common.salvage, &err);
-    int result = perf == NULL ? -1 : convert(&o, perf, stream_name(in), &err);
-    perf_close(perf);
-    stream_close(in);
-    free(o.convert.events);
-    elf_search_free(&o.convert.symbols.search);
-    return tool_end(&o.common, result, &err);
+    struct perf_convert_options o = {
+        .base = {.what = "recording", .awaited = "a recording of perf", .convert = convert}};
+    int status = converter_main(&o.base, "perf2pbin", &parser,
+                                TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv);
+    free(o.events);
+    return status;
 }

@@ -359,7 +359,7 @@ static int count_sample(struct conversion *c, const struct perf_record *r, uint6
 
 static int count_samples(struct conversion *c, size_t map_count, struct error *err)
 {
-    if (c->options->symbols.no_debuginfod || !debuginfod_is_set())
+    if (c->options->base.symbols.no_debuginfod || !debuginfod_is_set())
         return 0;
     c->map_samples = mem_zalloc(map_count + 1, sizeof *c->map_samples);
     c->spaces = address_spaces_new(&c->processes.ext);
@@ -401,7 +401,7 @@ static uint64_t frequency_of(const struct conversion *c)
 static void describe(const struct conversion *c, struct pbin_meta *meta)
 {
     const struct perf_facts facts = perf_facts(c->perf);
-    const char *name = c->options->name;
+    const char *name = c->options->base.name;
     *meta = (struct pbin_meta){
         .name = (char *)(name != NULL ? name : elf_base_name(c->file)),
         .target = (char *)target_of(c),
@@ -427,7 +427,7 @@ static int put_samples(struct conversion *c, struct output *out, struct error *e
     facts.maps = address_spaces_maps(spaces, &facts.map_count);
     describe(c, &meta);
     c->writer = pbin_writer_open(out, &meta);
-    c->locations = locations_new(&facts, c->writer, &c->options->symbols, c->reporter, err);
+    c->locations = locations_new(&facts, c->writer, &c->options->base.symbols, c->reporter, err);
     int result = c->locations == NULL ? -1 : count_samples(c, facts.map_count, err);
     c->spaces = spaces;
     if (result == 0)

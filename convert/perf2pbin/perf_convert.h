@@ -3,17 +3,14 @@
 #ifndef CONVERT_PERF2PBIN_PERF_CONVERT_H
 #define CONVERT_PERF2PBIN_PERF_CONVERT_H
 
-#include "base/output.h"
-#include "base/report.h"
-#include "convert/symbolize/symbolizer.h"
+#include "convert/converter.h"
 #include "formats/perf/perf.h"
 
 struct perf_convert_options {
-    const char *name;    /* of the profile; NULL: of the file */
+    struct converter base;
     const char **events; /* whose samples count; none: the first event */
-    size_t event_count;
+    size_t event_count, event_capacity;
     uint64_t rate; /* samples per second of CPU time; 0: as the events say */
-    struct symbolizer_options symbols;
 };
 
 /* Writes PERF, read from the file FILE, to OUT. Returns 0, or -1 with ERR filled. */

@@ -50,12 +50,6 @@ int convert_check(const struct raw_profile *raw, const struct convert_options *o
     return 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static const char *unit_of(const struct raw_profile *raw)
 {
     static const char *const units[] = {[PMU_NONE] = NULL,
@@ -87,7 +81,7 @@ static const char *target_of(const struct conversion *c)
     const char *path = c->weighed ? cpu_weights_target(&c->weights, raw) : NULL;
     if (path == NULL || path[0] == '\0')
         path = raw->map_count > 0 ? raw->maps[0].label : NULL;
-    return path != NULL ? base_name(path) : NULL;
+    return path != NULL ? elf_base_name(path) : NULL;
 }
 
 /* The text at OFFSET in a source, "" if it is not known. */
@@ -143,8 +137,8 @@ static void describe(const struct conversion *c, struct pbin_meta *meta)
     const struct convert_options *options = c->options;
     const struct raw_facts *facts = &raw->ext.facts;
     *meta = (struct pbin_meta){
-        .name =
-            (char *)(options->name != NULL ? options->name : base_name(stream_name(raw->stream))),
+        .name = (char *)(options->base.name != NULL ? options->base.name
+                                                    : elf_base_name(stream_name(raw->stream))),
         .target = (char *)target_of(c),
         .command = (char *)facts->command,
         .host = (char *)facts->host,
@@ -271,7 +265,7 @@ static int read_rows(const struct conversion *c, struct row_list *rows, struct e
 
 static void put_run(const struct conversion *c, const struct row_list *rows)
 {
-    const char *name = c->options->name;
+    const char *name = c->options->base.name;
     struct pbin_run run = {.wall_ns = nanoseconds(c->raw->header.wall_us),
                            .latency_ns = nanoseconds(c->raw->header.latency_us),
                            .samples = c->raw->samples};
@@ -279,8 +273,8 @@ static void put_run(const struct conversion *c, const struct row_list *rows)
         run.time += rows->list[i].row.sums.time;
         run.energy += rows->list[i].row.sums.energy;
     }
-    run.name =
-        pbin_define_string(c->writer, name != NULL ? name : base_name(stream_name(c->raw->stream)));
+    run.name = pbin_define_string(c->writer,
+                                  name != NULL ? name : elf_base_name(stream_name(c->raw->stream)));
     pbin_put_run(c->writer, &run);
 }
 
@@ -478,7 +472,7 @@ static struct locations *open_locations(const struct conversion *c, const struct
                                          .threads = c->raw->ext.threads,
                                          .thread_count = c->raw->ext.thread_count,
                                          .keys = c->raw->aggregated};
-    struct symbolizer_options symbols = c->options->symbols;
+    struct symbolizer_options symbols = c->options->base.symbols;
     symbols.recorded = parse_time(c->raw->ext.facts.started);
     return locations_new(&facts, c->writer, &symbols, c->reporter, err);
 }
@@ -507,7 +501,7 @@ static int convert_all(struct conversion *c, struct output *out, struct error *e
     free(meta.value);
     free(meta.scope);
     c->locations = open_locations(c, maps, map_count, err);
-    if (!c->options->symbols.no_debuginfod && debuginfod_is_set())
+    if (!c->options->base.symbols.no_debuginfod && debuginfod_is_set())
         c->map_samples = mem_zalloc(map_count + 1, sizeof *c->map_samples);
     int result = c->locations == NULL ? -1
                  : c->raw->aggregated ? put_rows(c, err)

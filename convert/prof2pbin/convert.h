@@ -3,17 +3,14 @@
 #ifndef CONVERT_PROF2PBIN_CONVERT_H
 #define CONVERT_PROF2PBIN_CONVERT_H
 
-#include "base/output.h"
-#include "base/report.h"
-#include "convert/symbolize/symbolizer.h"
+#include "convert/converter.h"
 #include "formats/pbin/pbin.h"
 #include "formats/raw/raw.h"
 
 struct convert_options {
-    const char *name; /* of the profile; NULL: the name of the raw file */
-    double volts;     /* supply voltage [V]; 0: not given */
-    uint64_t cpus;    /* 0: as the profile says */
-    struct symbolizer_options symbols;
+    struct converter base;
+    double volts;  /* supply voltage [V]; 0: not given */
+    uint64_t cpus; /* 0: as the profile says */
 };
 
 /* Checks OPTIONS for RAW: a current needs volts, and a power must not have them. Returns 0, or -1 with ERR filled. */

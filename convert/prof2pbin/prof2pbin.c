@@ -46,22 +46,22 @@ static void report_salvage(struct prof_options *o, const struct raw_profile *raw
 {
     char *lost = losses(raw);
     if (raw->cut)
-        report_warning(&o->common.reporter,
+        report_warning(&o->convert.base.common.reporter,
                        "%s: kept %llu whole samples of an incomplete profile%s",
                        stream_name(raw->stream), (unsigned long long)raw->samples, lost);
     free(lost);
     const struct error *damage = stream_damage(raw->stream);
     if (damage != NULL && !raw->cut)
-        report_warning(&o->common.reporter, "%s: 0x%llx: %s: kept all samples", damage->file,
-                       (unsigned long long)damage->offset, damage->text);
+        report_warning(&o->convert.base.common.reporter, "%s: 0x%llx: %s: kept all samples",
+                       damage->file, (unsigned long long)damage->offset, damage->text);
     if (raw->headless && !raw->has_times)
         report_warning(
-            &o->common.reporter,
+            &o->convert.base.common.reporter,
             "%s: its header is lost, and with it the time of the run: there is no energy",
             stream_name(raw->stream));
     if (raw->headless && raw_pmu_kind(raw) == PMU_CUSTOM)
         report_warning(
-            &o->common.reporter,
+            &o->convert.base.common.reporter,
             "%s: its header is lost, and with it the kind of its PMU values: they count as "
             "custom (--pmu-kind=power, or current with -v VOLTS)",
             stream_name(raw->stream));
@@ -98,7 +98,7 @@ static int warn_of_integers(struct prof_options *o, struct raw_profile *raw, str
         }
     raw_rewind(raw);
     if (least <= most)
-        report_warning(&o->common.reporter,
+        report_warning(&o->convert.base.common.reporter,
                        "%s: PMU values read as doubles are all close to 0; as integers they are "
                        "%lld to %lld: --pmu-type=i64 or u64?",
                        stream_name(raw->stream), (long long)least, (long long)most);
@@ -125,7 +125,7 @@ static int dump_maps(const struct raw_profile *raw, const char *path, struct err
     return output_commit(out);
 }
 
-static int convert(struct prof_options *o, struct raw_profile *raw, struct error *err)
+static int convert_profile(struct prof_options *o, struct raw_profile *raw, struct error *err)
 {
     if (use_maps(raw, o->maps, err) != 0 || dump_maps(raw, o->dump_maps, err) != 0)
         return -1;
@@ -136,31 +136,30 @@ static int convert(struct prof_options *o, struct raw_profile *raw, struct error
     report_salvage(o, raw);
     if (warn_of_integers(o, raw, err) != 0)
         return -1;
-    struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
+    struct output *out = tool_output(&o->convert.base.common, OUTPUT_BINARY, err);
     if (out == NULL)
         return -1;
-    int result = convert_raw(raw, &o->convert, out, &o->common.reporter, err);
-    return tool_commit(&o->common, out, result);
+    int result = convert_raw(raw, &o->convert, out, &o->convert.base.common.reporter, err);
+    return tool_commit(&o->convert.base.common, out, result);
+}
+
+static int convert(void *options, struct stream *in, struct error *err)
+{
+    struct prof_options *o = options;
+    o->raw.salvage = o->convert.base.common.salvage;
+    o->convert.base.symbols.search.beside = o->convert.base.input;
+    struct raw_profile *raw = raw_open(in, &o->raw, err);
+    int result = raw == NULL ? -1 : convert_profile(o, raw, err);
+    raw_close(raw);
+    return result;
 }
 
 const char *argp_program_version = "prof2pbin (pbin-tools) " PBIN_TOOLS_VERSION;
 
 int main(int argc, char **argv)
 {
-    struct prof_options o = {0};
-    struct error err = {0};
-    int result = -1;
-    tool_start(&o.common, "prof2pbin");
-    tool_parse(&prof_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv, &o);
-    o.raw.salvage = o.common.salvage;
-    report_awaited(&o.common.reporter, o.input, "a raw profile");
-    o.convert.symbols.search.beside = o.input;
-    struct stream *in = stream_open(o.input, &err);
-    struct raw_profile *raw = in == NULL ? NULL : raw_open(in, &o.raw, &err);
-    if (raw != NULL)
-        result = convert(&o, raw, &err);
-    raw_close(raw);
-    stream_close(in);
-    elf_search_free(&o.convert.symbols.search);
-    return tool_end(&o.common, result, &err);
+    struct prof_options o = {
+        .convert.base = {.what = "raw profile", .awaited = "a raw profile", .convert = convert}};
+    return converter_main(&o.convert.base, "prof2pbin", &prof_argp,
+                          TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "convert/symbolize/symbol_options.h"
 
 enum { KEY_DUMP_VMMAP = KEY_TOOL_FIRST, KEY_PMU_TYPE, KEY_PMU_KIND, KEY_DIALECT };
 
@@ -36,9 +35,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct prof_options *o = state->input;
     int type, kind;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->convert.symbols;
-        return 0;
     case 'v':
         o->convert.volts = tool_number(state, "-v", argument, 1e-6, 1e6);
         return 0;
@@ -64,20 +60,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'b':
         o->raw.order = (char)key;
         return 0;
-    case 'n':
-        o->convert.name = argument;
-        return 0;
     case 'm':
         o->maps = argument;
         return 0;
     case KEY_DUMP_VMMAP:
         o->dump_maps = argument;
         return 0;
-    case ARGP_KEY_ARG:
-        tool_only_input(state, "raw profile", &o->input, argument);
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return converter_parse(key, argument, state);
     }
 }
 
@@ -98,7 +88,6 @@ static char *help_filter(int key, const char *text, void *input)
     return whole;
 }
 
-static const struct argp_child children[] = {{.argp = &symbol_argp}, {0}};
 const struct argp prof_argp = {
     .options = arguments,
     .parser = parse,
@@ -109,6 +98,6 @@ const struct argp prof_argp = {
         "  prof2pbin run.bin | pbin-aggregate\n"
         "  prof2pbin -v 5.0 -s board/bin -o run.pbin.bz2 run.bin.bz2\n"
         "  prof2pbin --salvage out.bin.part > out.pbin\n",
-    .children = children,
+    .children = converter_symbols,
     .help_filter = help_filter,
 };

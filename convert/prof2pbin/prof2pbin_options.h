@@ -3,14 +3,12 @@
 #ifndef CONVERT_PROF2PBIN_PROF2PBIN_OPTIONS_H
 #define CONVERT_PROF2PBIN_PROF2PBIN_OPTIONS_H
 
-#include "base/tool.h"
 #include "convert/prof2pbin/convert.h"
 
 struct prof_options {
-    struct tool_common common;
+    struct convert_options convert; /* first: a struct converter */
     struct raw_options raw;
-    struct convert_options convert;
-    const char *input, *maps, *dump_maps;
+    const char *maps, *dump_maps;
 };
 
 /* Its input is a zeroed struct prof_options, whose texts are borrowed from the command line. Caller frees the search

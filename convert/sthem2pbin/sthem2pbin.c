@@ -10,15 +10,11 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/tool.h"
 #include "convert/sthem2pbin/sthem_convert.h"
-#include "convert/symbolize/symbol_options.h"
 
 struct options {
-    struct tool_common common;
+    struct sthem_convert_options convert; /* first: a struct converter */
     struct sthem_options reading;
-    struct sthem_convert_options convert;
-    const char *input;
     uint64_t *sensors;
     size_t sensor_count, sensor_capacity;
     uint64_t *cores;
@@ -120,7 +116,7 @@ static error_t parse_units(struct options *o, int key, char *argument, struct ar
         o->reading.address_offset = parse_offset(argument, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return converter_parse(key, argument, state);
     }
 }
 
@@ -128,10 +124,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->convert.code;
-        state->child_inputs[1] = &o->convert.symbols;
-        return 0;
     case 'p':
         add_sensors(o, argument, state);
         return 0;
@@ -144,19 +136,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_CPUS:
         o->convert.cpus = tool_whole(state, "--cpus", argument, 1, 1 << 20);
         return 0;
-    case 'n':
-        o->convert.name = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        tool_only_input(state, "export", &o->input, argument);
-        return 0;
     default:
         return parse_units(o, key, argument, state);
     }
 }
 
-static const struct argp_child children[] = {
-    {.argp = &given_code_argp}, {.argp = &symbol_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -167,13 +151,13 @@ static const struct argp parser = {
            "  sthem2pbin export.csv | pbin-aggregate\n"
            "  sthem2pbin -e firmware.elf -p 2 export.csv -o run.pbin\n"
            "  sthem2pbin -m run.vmmap -s bin export.csv.bz2 | pbin-aggregate\n",
-    .children = children,
+    .children = converter_code,
 };
 
 /* Notes what an export lacks. */
 static void explain(struct options *o, const struct stream *in, const struct sthem_summary *summary)
 {
-    if (o->common.reporter.quiet)
+    if (o->convert.base.common.reporter.quiet)
         return;
     fprintf(stderr, "sthem2pbin: %s: one PC per core, no threads and no CPU time: %s\n",
             stream_name(in),
@@ -186,13 +170,13 @@ static void explain(struct options *o, const struct stream *in, const struct sth
                 "measured\n",
                 stream_name(in), (unsigned long long)summary->negative, summary->least);
     if (summary->joules < 0)
-        report_warning(&o->common.reporter,
+        report_warning(&o->convert.base.common.reporter,
                        "%s: the energy is negative, %.4g J: another sensor (-p)?", stream_name(in),
                        summary->joules);
     for (size_t i = 0; i < summary->sensor_count; i++)
-        report_verbose(&o->common.reporter, "uses power sensor %llu",
+        report_verbose(&o->convert.base.common.reporter, "uses power sensor %llu",
                        (unsigned long long)summary->sensors[i]);
-    report_verbose(&o->common.reporter, "%llu samples, %g s, %g J, %zu cores",
+    report_verbose(&o->convert.base.common.reporter, "%llu samples, %g s, %g J, %zu cores",
                    (unsigned long long)summary->rows, (double)summary->wall_ns / 1e9,
                    summary->joules, summary->cores);
 }
@@ -200,16 +184,14 @@ static void explain(struct options *o, const struct stream *in, const struct sth
 static int write_pbin(struct options *o, struct stream *in, const struct sthem_summary *summary,
                       const struct given_code *code, struct error *err)
 {
-    struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
-    if (out == NULL)
-        return -1;
+    struct output *out = tool_output(&o->convert.base.common, OUTPUT_BINARY, err);
     o->reading.sensors = summary->sensors;
     o->reading.sensor_count = summary->sensor_count;
-    if (stream_seek(in, 0, err) == 0 && sthem_convert(in, &o->reading, summary, code, &o->convert,
-                                                      out, &o->common.reporter, err) == 0)
-        return output_commit(out);
-    output_discard(out);
-    return -1;
+    int result = out == NULL ? -1 : stream_seek(in, 0, err);
+    if (result == 0)
+        result = sthem_convert(in, &o->reading, summary, code, &o->convert, out,
+                               &o->convert.base.common.reporter, err);
+    return tool_commit(&o->convert.base.common, out, result);
 }
 
 /* Refuses data without a line end or a separator in its first megabyte, before a pipe is copied to a file. */
@@ -232,17 +214,22 @@ static int check_beginning(struct stream *in, struct error *err)
     return 0;
 }
 
-static int convert(struct options *o, struct stream *in, struct error *err)
+static int convert(void *options, struct stream *in, struct error *err)
 {
+    struct options *o = options;
     struct sthem_summary summary = {0};
     struct given_code code = {0};
+    o->reading.sensors = o->sensors;
+    o->reading.sensor_count = o->sensor_count;
+    o->reading.cores = o->cores;
+    o->reading.core_count = o->core_count;
     int result = check_beginning(in, err);
     if (result == 0)
         result = stream_make_seekable(in, err);
     if (result == 0)
-        result = given_code_read(&o->convert.code, &code, err);
+        result = given_code_read(&o->convert.base.code, &code, err);
     if (result == 0)
-        result = sthem_scan(in, &o->reading, &summary, &o->common.reporter, err);
+        result = sthem_scan(in, &o->reading, &summary, &o->convert.base.common.reporter, err);
     if (result == 0) {
         explain(o, in, &summary);
         result = write_pbin(o, in, &summary, &code, err);
@@ -256,20 +243,10 @@ const char *argp_program_version = "sthem2pbin (pbin-tools) " PBIN_TOOLS_VERSION
 
 int main(int argc, char **argv)
 {
-    struct options o = {0};
-    struct error err = {0};
-    tool_start(&o.common, "sthem2pbin");
-    tool_parse(&parser, TOOL_OUTPUT, argc, argv, &o);
-    o.reading.sensors = o.sensors;
-    o.reading.sensor_count = o.sensor_count;
-    o.reading.cores = o.cores;
-    o.reading.core_count = o.core_count;
-    report_awaited(&o.common.reporter, o.input, "a CSV export");
-    struct stream *in = stream_open(o.input, &err);
-    int result = in == NULL ? -1 : convert(&o, in, &err);
-    stream_close(in);
+    struct options o = {
+        .convert.base = {.what = "export", .awaited = "a CSV export", .convert = convert}};
+    int status = converter_main(&o.convert.base, "sthem2pbin", &parser, TOOL_OUTPUT, argc, argv);
     free(o.sensors);
     free(o.cores);
-    elf_search_free(&o.convert.symbols.search);
-    return tool_end(&o.common, result, &err);
+    return status;
 }

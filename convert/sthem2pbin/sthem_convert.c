@@ -121,7 +121,8 @@ static void describe(const struct stream *stream, const struct sthem_reader *rea
 {
     static const char *const dialects[] = {
         [STHEM_SYMBOLS] = "sthem", [STHEM_PCS] = "sthem-pc", [STHEM_LYNSYN] = "lynsyn"};
-    const char *name = options->name != NULL ? options->name : elf_base_name(stream_name(stream));
+    const char *name =
+        options->base.name != NULL ? options->base.name : elf_base_name(stream_name(stream));
     *meta = (struct pbin_meta){
         .name = (char *)name,
         .target = (char *)(code->count > 0 ? elf_base_name(code->maps[0].label) : NULL),
@@ -163,12 +164,12 @@ static int prepare(struct conversion *c, const struct sthem_summary *summary,
         c->threads[i] = UNDEFINED;
     if (sthem_variant(c->reader) == STHEM_SYMBOLS)
         return 0;
-    if (code->count == 0 && options->symbols.kallsyms == NULL)
+    if (code->count == 0 && options->base.symbols.kallsyms == NULL)
         report_warning(c->reporter,
                        "%s: program counters have no function names (-m VMMAP or -e ELF supplies "
                        "them)",
                        name);
-    c->locations = locations_new(&facts, c->writer, &options->symbols, c->reporter, err);
+    c->locations = locations_new(&facts, c->writer, &options->base.symbols, c->reporter, err);
     if (c->locations == NULL)
         return -1;
     count_maps(c, summary, code->count);

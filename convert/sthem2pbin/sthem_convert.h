@@ -3,17 +3,12 @@
 #ifndef CONVERT_STHEM2PBIN_STHEM_CONVERT_H
 #define CONVERT_STHEM2PBIN_STHEM_CONVERT_H
 
-#include "base/output.h"
-#include "base/report.h"
+#include "convert/converter.h"
 #include "convert/sthem2pbin/sthem_scan.h"
-#include "convert/symbolize/given_code.h"
-#include "convert/symbolize/symbolizer.h"
 
 struct sthem_convert_options {
-    const char *name; /* of the profile; NULL: of the file */
-    uint64_t cpus;    /* 0: the cores that show a PC */
-    struct given_code_options code;
-    struct symbolizer_options symbols;
+    struct converter base;
+    uint64_t cpus; /* 0: the cores that show a PC */
 };
 
 /* Writes STREAM, from which SUMMARY was made, to OUT. READING selects the sensors. Returns 0, or -1 with ERR filled. */

@@ -18,17 +18,11 @@ static const struct argp_option arguments[] = {
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    struct given_code_options *o = state->input;
-    switch (key) {
-    case 'm':
-        o->vmmap = argument;
-        return 0;
-    case 'e':
-        o->elf = argument;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    static const struct tool_setting settings[] = {
+        SET_TEXT('m', struct given_code_options, vmmap),
+        SET_TEXT('e', struct given_code_options, elf),
+        {0}};
+    return tool_set(settings, state->input, key, argument, state);
 }
 
 const struct argp given_code_argp = {.options = arguments, .parser = parse};

@@ -15,23 +15,16 @@ static const struct argp_option debug_options[] = {
      "Do not ask the servers in DEBUGINFOD_URLS for debug files", ELF_GROUP},
     {0}};
 
+static const struct tool_setting settings[] = {
+    SET_FLAG(KEY_NO_DWARF, struct symbolizer_options, no_dwarf),
+    SET_FLAG(KEY_NO_CACHE, struct symbolizer_options, no_cache),
+    SET_FLAG(KEY_NO_DEBUGINFOD, struct symbolizer_options, no_debuginfod),
+    SET_TEXT(KEY_KALLSYMS, struct symbolizer_options, kallsyms),
+    {0}};
+
 static error_t parse_debug(int key, char *argument, struct argp_state *state)
 {
-    (void)argument;
-    struct symbolizer_options *o = state->input;
-    switch (key) {
-    case KEY_NO_CACHE:
-        o->no_cache = true;
-        return 0;
-    case KEY_NO_DEBUGINFOD:
-        o->no_debuginfod = true;
-        return 0;
-    case KEY_NO_DWARF:
-        o->no_dwarf = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return tool_set(settings, state->input, key, argument, state);
 }
 
 const struct argp debug_argp = {.options = debug_options, .parser = parse_debug};
@@ -44,17 +37,11 @@ static const struct argp_option options[] = {{"kallsyms", KEY_KALLSYMS, "FILE", 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct symbolizer_options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->search;
-        state->child_inputs[1] = o;
-        return 0;
-    case KEY_KALLSYMS:
-        o->kallsyms = argument;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (key != ARGP_KEY_INIT)
+        return tool_set(settings, o, key, argument, state);
+    state->child_inputs[0] = &o->search;
+    state->child_inputs[1] = o;
+    return 0;
 }
 
 static const struct argp_child children[] = {{.argp = &elf_argp}, {.argp = &debug_argp}, {0}};

@@ -6,15 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/tool.h"
-#include "convert/symbolize/symbol_options.h"
 #include "convert/tracerv2pbin/tracerv_convert.h"
-
-struct options {
-    struct tool_common common;
-    struct tracerv_convert_options convert;
-    const char *input;
-};
 
 enum { KEY_CLOCK = KEY_TOOL_FIRST, KEY_GAP, KEY_KEEP };
 
@@ -31,34 +23,22 @@ static const struct argp_option arguments[] = {
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    struct options *o = state->input;
+    struct tracerv_convert_options *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->convert.code;
-        state->child_inputs[1] = &o->convert.symbols;
-        return 0;
     case KEY_CLOCK:
-        o->convert.mhz = tool_number(state, "--clock", argument, 1e-3, 1e6);
+        o->mhz = tool_number(state, "--clock", argument, 1e-3, 1e6);
         return 0;
     case KEY_GAP:
-        o->convert.gap = tool_whole(state, "--list-gaps", argument, 1, UINT64_MAX);
+        o->gap = tool_whole(state, "--list-gaps", argument, 1, UINT64_MAX);
         return 0;
     case KEY_KEEP:
-        o->convert.reading.keep_addresses = true;
-        return 0;
-    case 'n':
-        o->convert.name = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        tool_only_input(state, "trace", &o->input, argument);
+        o->reading.keep_addresses = true;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return converter_parse(key, argument, state);
     }
 }
 
-static const struct argp_child children[] = {
-    {.argp = &given_code_argp}, {.argp = &symbol_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -69,44 +49,47 @@ static const struct argp parser = {
            "  tracerv2pbin -e firmware.elf TRACEFILE0-C0 | pbin-aggregate\n"
            "  tracerv2pbin --clock 3200 -m run.vmmap TRACEFILE0-C0.xz -o run.pbin\n"
            "  tracerv2pbin -e firmware.elf --list-gaps 5000 TRACEFILE0-C0 -o run.pbin\n",
-    .children = children,
+    .children = converter_code,
 };
 
-static void explain(struct options *o, const char *file, const struct tracerv_summary *s)
+static void explain(struct tracerv_convert_options *o, const char *file,
+                    const struct tracerv_summary *s)
 {
-    struct reporter *reporter = &o->common.reporter;
+    struct reporter *reporter = &o->base.common.reporter;
     if (s->cut)
         report_warning(reporter, "%s: truncated: kept %" PRIu64 " cycles", file, s->cycles);
     if (s->disordered > 0)
         report_warning(reporter,
                        "%s: %" PRIu64 " records are not later than the one before: left out", file,
                        s->disordered);
-    given_code_warn(&o->convert.code, file, reporter);
+    given_code_warn(&o->base.code, file, reporter);
     report_verbose(reporter,
                    "%s: %" PRIu64 " records, %" PRIu64 " cycles with instructions, from %" PRIu64
                    " to %" PRIu64 ", at most %zu in a cycle",
                    file, s->records, s->cycles, s->first, s->last, s->lanes);
 }
 
-static int write_pbin(struct options *o, struct stream *in, const struct tracerv_summary *s,
-                      struct error *err)
+static int write_pbin(struct tracerv_convert_options *o, struct stream *in,
+                      const struct tracerv_summary *s, struct error *err)
 {
-    struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
+    struct output *out = tool_output(&o->base.common, OUTPUT_BINARY, err);
     if (out == NULL)
         return -1;
     int result = stream_seek(in, 0, err);
     if (result == 0)
-        result = tracerv_convert(in, &o->convert, s, out, &o->common.reporter, err);
-    return tool_commit(&o->common, out, result);
+        result = tracerv_convert(in, o, s, out, &o->base.common.reporter, err);
+    return tool_commit(&o->base.common, out, result);
 }
 
-static int convert(struct options *o, struct stream *in, struct error *err)
+static int convert(void *options, struct stream *in, struct error *err)
 {
+    struct tracerv_convert_options *o = options;
     struct tracerv_summary summary = {0};
+    o->reading.salvage = o->base.common.salvage;
     /* before a pipe is copied to a file */
     int result = tracerv_check(in, err) < 0 ? -1 : stream_make_seekable(in, err);
     if (result == 0)
-        result = tracerv_look(in, &o->convert, &summary, err);
+        result = tracerv_look(in, o, &summary, err);
     if (result == 0) {
         explain(o, stream_name(in), &summary);
         result = write_pbin(o, in, &summary, err);
@@ -119,15 +102,9 @@ const char *argp_program_version = "tracerv2pbin (pbin-tools) " PBIN_TOOLS_VERSI
 
 int main(int argc, char **argv)
 {
-    struct options o = {.convert.mhz = 1000};
-    struct error err = {0};
-    tool_start(&o.common, "tracerv2pbin");
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv, &o);
-    o.convert.reading.salvage = o.common.salvage;
-    report_awaited(&o.common.reporter, o.input, "a trace of TracerV");
-    struct stream *in = stream_open(o.input, &err);
-    int result = in == NULL ? -1 : convert(&o, in, &err);
-    stream_close(in);
-    elf_search_free(&o.convert.symbols.search);
-    return tool_end(&o.common, result, &err);
+    struct tracerv_convert_options o = {
+        .base = {.what = "trace", .awaited = "a trace of TracerV", .convert = convert},
+        .mhz = 1000};
+    return converter_main(&o.base, "tracerv2pbin", &parser,
+                          TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv);
 }

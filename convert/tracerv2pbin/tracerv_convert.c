@@ -146,7 +146,7 @@ static int put_all(struct conversion *c, struct stream *stream, const struct giv
     struct tracerv *trace = tracerv_open(stream, &c->options->reading, err);
     if (trace == NULL)
         return -1;
-    c->locations = locations_new(&facts, c->writer, &c->options->symbols, reporter, err);
+    c->locations = locations_new(&facts, c->writer, &c->options->base.symbols, reporter, err);
     int result = c->locations == NULL ? -1 : 0;
     if (result == 0) {
         pc_sums_count_maps(&c->summary->sums, code->count, locations_symbolizer(c->locations));
@@ -167,9 +167,9 @@ int tracerv_convert(struct stream *stream, const struct tracerv_convert_options 
 {
     struct conversion c = {.options = o, .summary = s};
     struct given_code code = {0};
-    int result = given_code_read(&o->code, &code, err);
+    int result = given_code_read(&o->base.code, &code, err);
     if (result == 0) {
-        const char *name = o->name != NULL ? o->name : elf_base_name(stream_name(stream));
+        const char *name = o->base.name != NULL ? o->base.name : elf_base_name(stream_name(stream));
         const struct pbin_meta meta = {
             .name = (char *)name,
             .target = (char *)(code.count > 0 ? elf_base_name(code.maps[0].label) : NULL),

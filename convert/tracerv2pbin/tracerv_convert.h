@@ -3,19 +3,15 @@
 #ifndef CONVERT_TRACERV2PBIN_TRACERV_CONVERT_H
 #define CONVERT_TRACERV2PBIN_TRACERV_CONVERT_H
 
-#include "base/output.h"
-#include "base/report.h"
-#include "convert/symbolize/given_code.h"
+#include "convert/converter.h"
 #include "convert/symbolize/pc_sums.h"
 #include "formats/trace/tracerv.h"
 
 struct tracerv_convert_options {
-    const char *name; /* of the profile; NULL: of the file */
-    double mhz;       /* clock of the core */
+    struct converter base;
+    double mhz;   /* clock of the core */
     uint64_t gap; /* cycles without an instruction that are reported if there are more; 0: none */
     struct tracerv_options reading;
-    struct given_code_options code;
-    struct symbolizer_options symbols;
 };
 
 /* What is known after a first look at the whole trace. */

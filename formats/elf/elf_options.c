@@ -28,7 +28,7 @@ enum { KEY_SYSROOT = KEY_TOOL_FIRST, KEY_DEBUG_DIR };
 static const struct argp_option options[] = {OPTIONS(EVERYDAY)};
 static const struct argp_option rare_options[] = {OPTIONS(0)};
 
-static void add_folder(const char ***folders, size_t *count, const char *folder)
+void elf_add_folder(const char ***folders, size_t *count, const char *folder)
 {
     *folders = mem_resize(*folders, *count + 1, sizeof **folders);
     (*folders)[(*count)++] = folder;
@@ -39,10 +39,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct elf_search *search = state->input;
     switch (key) {
     case 's':
-        add_folder(&search->folders, &search->folder_count, argument);
+        elf_add_folder(&search->folders, &search->folder_count, argument);
         return 0;
     case KEY_DEBUG_DIR:
-        add_folder(&search->debug_folders, &search->debug_folder_count, argument);
+        elf_add_folder(&search->debug_folders, &search->debug_folder_count, argument);
         return 0;
     case KEY_SYSROOT:
         search->sysroot = argument;

@@ -1,0 +1,37 @@
+/* What the tools that turn one file into pbin have in common: their command line, their input, and their start and end.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_CONVERTER_H
+#define CONVERT_CONVERTER_H
+
+#include "base/stream.h"
+#include "base/tool.h"
+#include "convert/symbolize/given_code.h"
+#include "convert/symbolize/symbol_options.h"
+
+/* The first member of the options of such a tool. The tool sets what it reads, WHAT and AWAITED as in messages: "trace" and "a trace
+ * of TracerV". */
+struct converter {
+    struct tool_common common;
+    const char *what, *awaited;
+    /* Converts IN. OPTIONS begin with this struct. Returns 0, or -1 with ERR filled. */
+    int (*convert)(void *options, struct stream *in, struct error *err);
+    const struct argp *argp; /* set by converter_main, as is the rest by the command line */
+    const char *input;       /* NULL: stdin */
+    const char *name;        /* of the profile; NULL: of the file */
+    struct given_code_options code;
+    struct symbolizer_options symbols;
+};
+
+/* Children for the parser of a tool: the options about symbols, or these and the options about given code. */
+extern const struct argp_child converter_symbols[], converter_code[];
+
+/* The parser of a tool, or what its parser returns for keys that it does not know: takes -n and the only argument. Its input
+ * is a struct converter. */
+error_t converter_parse(int key, char *argument, struct argp_state *state);
+
+/* The main of the tool NAME: reads the command line with ARGP and the common options SHARED (enum tool_options), opens the input, and
+ * converts it. Returns the exit status. */
+int converter_main(struct converter *converter, const char *name, const struct argp *argp,
+                   unsigned shared, int argc, char **argv);
+
+#endif
