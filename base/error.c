@@ -14,20 +14,22 @@ static void make_printable(char *text)
             *text = '?';
 }
 
-__attribute__((format(printf, 4, 0))) static void
+/* Returns false if an error has been recorded before. */
+__attribute__((format(printf, 4, 0))) static bool
 fill(struct error *err, const char *file, uint64_t offset, const char *format, va_list args)
 {
+    if (err->text[0] != '\0')
+        return false;
     snprintf(err->file, sizeof err->file, "%s", file == NULL ? "" : file);
     err->offset = offset;
     vsnprintf(err->text, sizeof err->text, format, args);
     make_printable(err->file);
     make_printable(err->text);
+    return true;
 }
 
 int error_set(struct error *err, const char *file, uint64_t offset, const char *format, ...)
 {
-    if (err->text[0] != '\0')
-        return -1;
     va_list args;
     va_start(args, format);
     fill(err, file, offset, format, args);
@@ -37,13 +39,10 @@ int error_set(struct error *err, const char *file, uint64_t offset, const char *
 
 int error_set_usage(struct error *err, const char *file, const char *format, ...)
 {
-    if (err->text[0] != '\0')
-        return -1;
     va_list args;
     va_start(args, format);
-    fill(err, file, NO_OFFSET, format, args);
+    err->of_usage |= fill(err, file, NO_OFFSET, format, args);
     va_end(args);
-    err->of_usage = true;
     return -1;
 }
 
@@ -56,12 +55,12 @@ int error_pass(struct error *err, const struct error *from)
 
 int error_set_errno(struct error *err, const char *file, int errnum, const char *format, ...)
 {
-    if (err->text[0] != '\0')
-        return -1;
     va_list args;
     va_start(args, format);
-    fill(err, file, NO_OFFSET, format, args);
+    bool is_new = fill(err, file, NO_OFFSET, format, args);
     va_end(args);
+    if (!is_new)
+        return -1;
     err->of_system = true;
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, "%s%s", used > 0 ? ": " : "",
