@@ -10,9 +10,11 @@ enum { LONG = 1024 };
 
 uint64_t block_sum(const void *data, size_t size)
 {
-    if (size >= LONG && block_sum_avx512_supported())
+#ifdef BLOCK_SUM_COPIES
+    if (size >= LONG && __builtin_cpu_supports("avx512f"))
         return block_sum_avx512(data, size);
-    if (size >= LONG && block_sum_avx2_supported())
+    if (size >= LONG && __builtin_cpu_supports("avx2"))
         return block_sum_avx2(data, size);
+#endif
     return XXH3_64bits(data, size);
 }

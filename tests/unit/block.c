@@ -117,8 +117,10 @@ static void sums(struct check *check)
         uint64_t expected = XXH3_64bits(data, size);
         if (block_sum(data, size) != expected)
             CHECK_FAIL("%zu bytes: another checksum", size);
-        if (block_sum_avx2_supported() && block_sum_avx2(data, size) != expected)
+#ifdef BLOCK_SUM_COPIES
+        if (__builtin_cpu_supports("avx2") && block_sum_avx2(data, size) != expected)
             CHECK_FAIL("%zu bytes: another checksum with AVX2", size);
+#endif
     }
     buffer_free(&noise);
 }
