@@ -100,7 +100,7 @@ int scan_run(struct scan *scan, bool energies,
     if (reader == NULL)
         return -1;
     if (energies)
-        pbin_reader_want_busy(reader);
+        pbin_reader_want(reader, PBIN_WANT_BUSY);
     weigher_start(&p.weigher, &scan->meta, &scan->quantity, &options);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item != PBIN_SAMPLES)

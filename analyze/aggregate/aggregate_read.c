@@ -643,10 +643,10 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     if (meta->keys != NULL && match_keys(a, reader, name, &in.columns, err) != 0)
         return -1;
     if (a->fit != NULL && meta->keys != NULL)
-        pbin_reader_want_fit(reader);
+        pbin_reader_want(reader, PBIN_WANT_FIT);
     if (!a->options.rows.weigh.ignore_others)
-        pbin_reader_want_busy(reader);
-    pbin_reader_want_measures(reader);
+        pbin_reader_want(reader, PBIN_WANT_BUSY);
+    pbin_reader_want(reader, PBIN_WANT_MEASURES);
     quantity_of(meta, &in.quantity);
     if (a->fit != NULL && in.quantity.name == NULL)
         return error_set(err, name, NO_OFFSET, "--energy-model=fit: the profile has no energies");

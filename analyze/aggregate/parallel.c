@@ -76,7 +76,7 @@ static bool open_part(struct part *p, struct stream *stream, struct pbin_choice 
         return false;
     }
     if (!options->weigh.ignore_others)
-        pbin_reader_want_busy(p->reader);
+        pbin_reader_want(p->reader, PBIN_WANT_BUSY);
     rowset_init(&p->rows, &options->keys);
     attribution_start(&p->attribution, like->meta, like->weigher.quantity, options, &p->rows);
     return true;

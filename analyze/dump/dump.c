@@ -231,7 +231,7 @@ int dump_samples(struct pbin_reader *reader, const struct dump_request *request,
     int got;
     if (dump_check_samples(meta, err) != 0)
         return -1;
-    pbin_reader_want_opaque(reader);
+    pbin_reader_want(reader, PBIN_WANT_OPAQUE);
     struct table *table = table_open(request->format, out, &head);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item == PBIN_SAMPLES)
@@ -336,7 +336,7 @@ int dump_readings(struct pbin_reader *reader, const struct dump_request *request
     struct table_head head = {.columns = columns, .column_count = 9, .style = request->style};
     struct pbin_batch batch;
     int got;
-    pbin_reader_want_readings(reader);
+    pbin_reader_want(reader, PBIN_WANT_READINGS);
     struct table *table = table_open(request->format, out, &head);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0)
         if (batch.item == PBIN_READING && dump_is_inside(request, (double)batch.reading.time / 1e9))

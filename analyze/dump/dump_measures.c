@@ -116,7 +116,7 @@ static int show(struct pbin_reader *reader, bool histograms, const struct dump_r
     memcpy(columns + t.keys->count, values[histograms], sizeof values[0]);
     struct table_head head = {
         .columns = columns, .column_count = t.keys->count + VALUES, .style = request->style};
-    pbin_reader_want_measures(reader);
+    pbin_reader_want(reader, PBIN_WANT_MEASURES);
     t.table = table_open(request->format, out, &head);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0)
         if (take(&t, &batch, histograms, err) != 0 || output_write(out, "", 0) != 0) {

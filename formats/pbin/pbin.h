@@ -372,9 +372,9 @@ struct pbin_samples {
     const uint64_t *location;    /* [thread_sample_count] */
     const uint64_t *cpu_ns;      /* [thread_sample_count] */
     const double *
-        busy_ns; /* [count] CPU time of the machine in the interval; NULL: unknown; only after pbin_reader_want_busy */
+        busy_ns; /* [count] CPU time of the machine in the interval; NULL: unknown; only with PBIN_WANT_BUSY */
     const uint8_t *
-        opaque; /* [count * opaque_size] non-numeric values; NULL: none; only after pbin_reader_want_opaque */
+        opaque; /* [count * opaque_size] non-numeric values; NULL: none; only with PBIN_WANT_OPAQUE */
     size_t opaque_size;
     uint64_t cpu_least, cpu_most; /* bounds of the CPU times */
     uint64_t threads_each;        /* of every sample; 0: varies, or none */
@@ -402,11 +402,10 @@ struct pbin_batch {
     struct pbin_row row;
     struct pbin_run run;
     struct pbin_arc arc;
-    struct pbin_reading reading;       /* only after pbin_reader_want_readings */
-    struct pbin_fit_column fit_column; /* only after pbin_reader_want_fit */
+    struct pbin_reading reading;       /* only with PBIN_WANT_READINGS */
+    struct pbin_fit_column fit_column; /* only with PBIN_WANT_FIT */
     struct pbin_fit_sum fit_sum;       /* the same; refers to columns delivered before */
-    struct pbin_measured
-        measured; /* only after pbin_reader_want_measures; of a row delivered before */
+    struct pbin_measured measured;     /* only with PBIN_WANT_MEASURES; of a row delivered before */
     struct pbin_histogram histogram; /* the same; its buckets are borrowed until pbin_reader_next */
 };
 
@@ -428,23 +427,20 @@ void pbin_reader_close(struct pbin_reader *reader);
  * first pbin_reader_next; the stream must be seekable. */
 void pbin_reader_part(struct pbin_reader *reader, uint64_t begin, uint64_t end);
 
-/* Makes pbin_reader_next deliver readings, which it skips by default. */
-void pbin_reader_want_readings(struct pbin_reader *reader);
+/* What pbin_reader_next skips by default. */
+enum pbin_wanted {
+    PBIN_WANT_READINGS = 1,
+    PBIN_WANT_BUSY = 2,      /* the CPU time of the machine, with samples */
+    PBIN_WANT_OPAQUE = 4,    /* non-numeric values, with samples */
+    PBIN_WANT_FIT = 8,       /* the columns and sums of least squares */
+    PBIN_WANT_MEASURES = 16, /* the values of measures */
+};
 
-/* Makes pbin_reader_next deliver the CPU time of the machine with samples. */
-void pbin_reader_want_busy(struct pbin_reader *reader);
-
-/* Makes pbin_reader_next deliver non-numeric values with samples. */
-void pbin_reader_want_opaque(struct pbin_reader *reader);
+/* Makes pbin_reader_next deliver WHAT, too. */
+void pbin_reader_want(struct pbin_reader *reader, enum pbin_wanted what);
 
 /* The CHOICE of pbin_reader_open. */
 struct pbin_choice pbin_reader_choice(const struct pbin_reader *reader);
-
-/* Makes pbin_reader_next deliver the columns and sums of least squares, which it skips by default. */
-void pbin_reader_want_fit(struct pbin_reader *reader);
-
-/* Makes pbin_reader_next deliver the values of measures, which it skips by default. */
-void pbin_reader_want_measures(struct pbin_reader *reader);
 
 /* The stream of the reader; borrowed. */
 struct stream *pbin_reader_stream(const struct pbin_reader *reader);

@@ -43,8 +43,8 @@ struct pbin_reader {
     struct pbin_checksum *checksums;
     size_t map_capacity, thread_capacity, location_capacity, frame_capacity, caller_capacity,
         source_capacity, measure_capacity, checksum_capacity;
-    size_t caller_count; /* locations that CALLERS covers */
-    bool wants_readings, wants_fit, wants_busy, wants_opaque, wants_measures;
+    size_t caller_count;         /* locations that CALLERS covers */
+    unsigned wanted;             /* enum pbin_wanted */
     struct pbin_bucket *buckets; /* [LOG_BUCKETS] of the histogram read last; NULL: none yet */
     uint32_t fit_columns;
     uint64_t samples, thread_samples;
@@ -179,34 +179,14 @@ void pbin_reader_part(struct pbin_reader *r, uint64_t begin, uint64_t end)
     stream_spare(r->stream, begin > stream_offset(r->stream));
 }
 
-void pbin_reader_want_readings(struct pbin_reader *r)
+void pbin_reader_want(struct pbin_reader *r, enum pbin_wanted what)
 {
-    r->wants_readings = true;
-}
-
-void pbin_reader_want_opaque(struct pbin_reader *r)
-{
-    r->wants_opaque = true;
-}
-
-void pbin_reader_want_busy(struct pbin_reader *r)
-{
-    r->wants_busy = true;
+    r->wanted |= what;
 }
 
 struct pbin_choice pbin_reader_choice(const struct pbin_reader *r)
 {
     return r->choice;
-}
-
-void pbin_reader_want_fit(struct pbin_reader *r)
-{
-    r->wants_fit = true;
-}
-
-void pbin_reader_want_measures(struct pbin_reader *r)
-{
-    r->wants_measures = true;
 }
 
 void pbin_reader_close(struct pbin_reader *r)
@@ -603,8 +583,9 @@ static int open_members(struct pbin_reader *r, struct error *err)
     enum pbin_item item = kinds[i].item;
     bool fit = item == PBIN_COLUMN || item == PBIN_SUM;
     bool measures = item == PBIN_MEASURED || item == PBIN_BUCKETS;
-    if ((item == PBIN_READING && !r->wants_readings) || (fit && !r->wants_fit) ||
-        (measures && !r->wants_measures))
+    if ((item == PBIN_READING && (r->wanted & PBIN_WANT_READINGS) == 0) ||
+        (fit && (r->wanted & PBIN_WANT_FIT) == 0) ||
+        (measures && (r->wanted & PBIN_WANT_MEASURES) == 0))
         return 0;
     if (r->keys.count == 0 && (item == PBIN_ROW || item == PBIN_RUN || fit || measures))
         return fail(r, err, "sums in a profile that is not aggregated");
@@ -618,7 +599,7 @@ static int read_busy(struct pbin_reader *r, struct error *err)
 {
     struct cursor *in = &r->block.in;
     uint32_t runs = cursor_u32(in);
-    if (!r->wants_busy)
+    if ((r->wanted & PBIN_WANT_BUSY) == 0)
         return 0;
     if (runs > MAX_BATCH_SAMPLES)
         return fail(r, err, "has more runs than a block of samples may hold");
@@ -672,7 +653,7 @@ static int read_opaque(struct pbin_reader *r, struct error *err)
 {
     struct cursor *in = &r->block.in;
     uint32_t size = cursor_u32(in), count = cursor_u32(in);
-    if (!r->wants_opaque)
+    if ((r->wanted & PBIN_WANT_OPAQUE) == 0)
         return 0;
     if (count > MAX_BATCH_SAMPLES || size == 0 || size > PBIN_MAX_OPAQUE)
         return fail(r, err, "has more or larger values than a block of samples may");

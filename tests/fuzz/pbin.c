@@ -73,13 +73,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pbin_reader *reader = stream == NULL ? NULL : pbin_reader_open(stream, choice, &err);
     if (reader != NULL) {
         if ((data[0] & 8) == 0) {
-            pbin_reader_want_readings(reader);
-            pbin_reader_want_busy(reader);
-            pbin_reader_want_fit(reader);
-            pbin_reader_want_measures(reader);
+            pbin_reader_want(reader, PBIN_WANT_READINGS);
+            pbin_reader_want(reader, PBIN_WANT_BUSY);
+            pbin_reader_want(reader, PBIN_WANT_FIT);
+            pbin_reader_want(reader, PBIN_WANT_MEASURES);
         }
         if ((data[0] & 32) != 0)
-            pbin_reader_want_opaque(reader);
+            pbin_reader_want(reader, PBIN_WANT_OPAQUE);
         if ((data[0] & 20) == 20 && err.text[0] == '\0')
             pbin_reader_part(reader, size / 4, size / 4 * 3);
         read_all(reader, &err);
