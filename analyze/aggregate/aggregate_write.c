@@ -177,5 +177,5 @@ int aggregate_write(const struct aggregate *a, struct output *out, const char *t
     if (a->fit != NULL)
         write_fit(a, writer);
     free(keys);
-    return pbin_writer_close(writer);
+    return pbin_writer_close(writer, 0);
 }

@@ -220,10 +220,7 @@ static int write_sums(struct conversion *c, struct error *err)
         return -1;
     struct pbin_writer *writer = pbin_writer_open(out, &meta);
     gmon_sums_write(c->sums, &meta, writer);
-    if (pbin_writer_close(writer) == 0)
-        return output_commit(out);
-    output_discard(out);
-    return -1;
+    return tool_commit(&o->common, out, pbin_writer_close(writer, 0));
 }
 
 const char *argp_program_version = "gmon2pbin (pbin-tools) " PBIN_TOOLS_VERSION;

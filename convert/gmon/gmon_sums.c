@@ -340,8 +340,8 @@ static void put_arc(const struct gmon_sums *s, const struct arc_sum *from,
     pbin_put_arc(writer, &arc);
 }
 
-int gmon_sums_write(const struct gmon_sums *s, const struct pbin_meta *meta,
-                    struct pbin_writer *writer)
+void gmon_sums_write(const struct gmon_sums *s, const struct pbin_meta *meta,
+                     struct pbin_writer *writer)
 {
     struct pbin_run run = {.name = pbin_define_string(writer, meta->name),
                            .wall_ns = meta->wall_ns,
@@ -356,5 +356,4 @@ int gmon_sums_write(const struct gmon_sums *s, const struct pbin_meta *meta,
         put_row(s, &s->rows[i], writer);
     for (size_t i = 0; i < s->arc_count; i++)
         put_arc(s, &s->arcs[i], writer);
-    return 0;
 }

@@ -26,9 +26,9 @@ int gmon_sums_add(struct gmon_sums *sums, const struct gmon *gmon, struct gmon_p
 void gmon_sums_set_time(struct gmon_sums *sums, exact time);
 
 /* Writes everything as one run called META->name to WRITER. META's samples must have been set from
- * gmon_sums_samples. Returns 0 or -1 (error in the output's struct error). */
-int gmon_sums_write(const struct gmon_sums *sums, const struct pbin_meta *meta,
-                    struct pbin_writer *writer);
+ * gmon_sums_samples. */
+void gmon_sums_write(const struct gmon_sums *sums, const struct pbin_meta *meta,
+                     struct pbin_writer *writer);
 
 /* Number of samples in all bins; their time, [ns] rounded. */
 uint64_t gmon_sums_samples(const struct gmon_sums *sums);

@@ -254,7 +254,7 @@ int igprof_rows_write(const struct igprof *g, const struct call_tree *tree, cons
         struct pbin_writer *writer = pbin_writer_open(out, &meta);
         put_rows(&l, name, writer);
         put_measures(&l, writer);
-        result = pbin_writer_close(writer);
+        result = pbin_writer_close(writer, 0);
     }
     for (size_t i = 0; i < l.count; i++)
         free(l.items[i].name);

@@ -435,10 +435,8 @@ static int put_samples(struct conversion *c, struct output *out, struct error *e
     if (result == 0) {
         locations_resolve(c->locations);
         locations_define_maps(c->locations);
-        result = pbin_writer_close(c->writer);
-    } else {
-        pbin_writer_abandon(c->writer);
     }
+    result = pbin_writer_close(c->writer, result);
     locations_delete(c->locations);
     address_spaces_delete(spaces);
     return result;

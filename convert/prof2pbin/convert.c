@@ -316,7 +316,7 @@ static int put_rows(struct conversion *c, struct error *err)
     if (result == 0)
         put_run(c, &rows);
     for (size_t i = 0; i < rows.count && result == 0; i++)
-        result = pbin_put_row(c->writer, &rows.list[i].row, LOCATION_KEY_COUNT);
+        pbin_put_row(c->writer, &rows.list[i].row, LOCATION_KEY_COUNT);
     free(rows.list);
     return result;
 }
@@ -506,12 +506,9 @@ static int convert_all(struct conversion *c, struct output *out, struct error *e
     int result = c->locations == NULL ? -1
                  : c->raw->aggregated ? put_rows(c, err)
                                       : put_samples(c, err);
-    if (result == 0) {
+    if (result == 0)
         locations_define_maps(c->locations);
-        result = pbin_writer_close(c->writer);
-    } else {
-        pbin_writer_abandon(c->writer);
-    }
+    result = pbin_writer_close(c->writer, result);
     locations_delete(c->locations);
     free(c->map_samples);
     free(own);

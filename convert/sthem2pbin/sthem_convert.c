@@ -192,10 +192,7 @@ int sthem_convert(struct stream *stream, const struct sthem_options *reading,
         result = put_rows(&c, summary->rows, err);
     if (result == 0 && c.locations != NULL)
         locations_define_maps(c.locations);
-    if (result == 0)
-        result = pbin_writer_close(c.writer);
-    else
-        pbin_writer_abandon(c.writer);
+    result = pbin_writer_close(c.writer, result);
     locations_delete(c.locations);
     sthem_close(c.reader);
     free(c.numbers);

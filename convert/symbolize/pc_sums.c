@@ -166,10 +166,7 @@ int pc_sums_write(const struct pc_sums *s, const struct pc_profile *p,
     struct pbin_writer *writer = pbin_writer_open(out, &meta);
     struct locations *locations = locations_new(&facts, writer, symbols, reporter, err);
     int result = locations == NULL ? -1 : write_rows(s, p, locations, writer, reporter, err);
-    if (result == 0)
-        result = pbin_writer_close(writer);
-    else
-        pbin_writer_abandon(writer);
+    result = pbin_writer_close(writer, result);
     locations_delete(locations);
     return result;
 }

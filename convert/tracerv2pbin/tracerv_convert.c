@@ -181,10 +181,7 @@ int tracerv_convert(struct stream *stream, const struct tracerv_convert_options 
             .times = 1};
         c.writer = pbin_writer_open(out, &meta);
         result = put_all(&c, stream, &code, reporter, err);
-        if (result == 0)
-            result = pbin_writer_close(c.writer);
-        else
-            pbin_writer_abandon(c.writer);
+        result = pbin_writer_close(c.writer, result);
     }
     locations_delete(c.locations);
     given_code_free(&code);

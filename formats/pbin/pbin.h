@@ -344,9 +344,9 @@ int pbin_make_room(struct pbin_writer *writer, size_t count, struct pbin_room *r
 void pbin_fill_room(struct pbin_writer *writer, size_t samples, size_t thread_samples);
 
 /* Aggregated profiles: runs and rows, in sorted order. */
-int pbin_put_run(struct pbin_writer *writer, const struct pbin_run *run);
-int pbin_put_row(struct pbin_writer *writer, const struct pbin_row *row, size_t key_count);
-int pbin_put_arc(struct pbin_writer *writer, const struct pbin_arc *arc);
+void pbin_put_run(struct pbin_writer *writer, const struct pbin_run *run);
+void pbin_put_row(struct pbin_writer *writer, const struct pbin_row *row, size_t key_count);
+void pbin_put_arc(struct pbin_writer *writer, const struct pbin_arc *arc);
 /* Appends a value after its row. The number of a row is the number of pbin_put_row calls before it. */
 void pbin_put_measured(struct pbin_writer *writer, const struct pbin_measured *measured);
 void pbin_put_histogram(struct pbin_writer *writer, const struct pbin_histogram *histogram);
@@ -354,11 +354,9 @@ void pbin_put_fit_column(struct pbin_writer *writer, const struct pbin_fit_colum
                          size_t key_count);
 void pbin_put_fit_sum(struct pbin_writer *writer, const struct pbin_fit_sum *sum);
 
-/* Writes all pending data and the trailer, and frees WRITER. Returns 0, or -1 if writing fails. */
-int pbin_writer_close(struct pbin_writer *writer);
-
-/* Frees WRITER without writing a trailer, so that readers detect the incomplete output. NULL is allowed. */
-void pbin_writer_abandon(struct pbin_writer *writer);
+/* If RESULT (0 or -1) of what was written is 0, writes all pending data and the trailer; without a trailer, readers detect the
+ * incomplete output. Frees WRITER. Returns RESULT, or -1 if writing fails. */
+int pbin_writer_close(struct pbin_writer *writer, int result);
 
 /* ---- reading ---- */
 

@@ -287,6 +287,13 @@ static void read_location(struct pbin_reader *r, struct cursor *in)
         read_frame(r, in);
 }
 
+/* Makes CALLERS as long as there are locations. */
+static void cover_locations(struct pbin_reader *r)
+{
+    while (r->caller_count < r->all.location_count)
+        *MEM_APPEND(r->callers, r->caller_count, r->caller_capacity) = PBIN_NO_CALLER;
+}
+
 /* A look-up goes one step, so that a ring of callers does no harm. */
 static void read_caller(struct pbin_reader *r, struct cursor *in)
 {
@@ -294,9 +301,7 @@ static void read_caller(struct pbin_reader *r, struct cursor *in)
     uint32_t location = cursor_u32(in), caller = cursor_u32(in);
     if (location >= count || caller >= count || location == caller)
         in->bad = true;
-    mem_reserve(&r->callers, &r->caller_capacity, count + 1, sizeof *r->callers);
-    for (; r->caller_count < count; r->caller_count++)
-        r->callers[r->caller_count] = PBIN_NO_CALLER;
+    cover_locations(r);
     if (!in->bad)
         r->callers[location] = caller;
 }
@@ -351,17 +356,6 @@ static void read_measure(struct pbin_reader *r, struct cursor *in)
     *MEM_APPEND(r->measures, r->all.measure_count, r->measure_capacity) = measure;
 }
 
-/* Makes CALLERS as long as there are locations. */
-static void cover_locations(struct pbin_reader *r)
-{
-    size_t count = r->all.location_count;
-    if (r->callers == NULL || r->caller_count >= count)
-        return;
-    mem_reserve(&r->callers, &r->caller_capacity, count, sizeof *r->callers);
-    for (; r->caller_count < count; r->caller_count++)
-        r->callers[r->caller_count] = PBIN_NO_CALLER;
-}
-
 typedef void read_one(struct pbin_reader *r, struct cursor *in);
 
 static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
@@ -382,7 +376,8 @@ static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
     r->all.threads = r->threads;
     r->all.locations = r->locations;
     r->all.frames = r->frames;
-    cover_locations(r);
+    if (r->callers != NULL)
+        cover_locations(r);
     r->all.callers = r->callers;
     r->all.sources = r->sources;
     r->all.measures = r->measures;

@@ -97,15 +97,21 @@ static int flush_definitions(struct pbin_writer *w)
     return 0;
 }
 
-/* Begins a member of block KIND; returns the buffer for it, and its number in *NUMBER. */
-static struct buffer *begin_member(struct pbin_writer *w, int kind, uint32_t *number)
+/* Begins a member of block KIND; returns the buffer for it. */
+static struct buffer *begin_member(struct pbin_writer *w, int kind)
 {
     struct pending *p = &w->pending[kind];
     if (p->bytes.size > MAX_PENDING)
         flush_definitions(w);
     p->count++;
-    *number = p->total++;
+    p->total++;
     return &p->bytes;
+}
+
+/* The number of the last member of block KIND. */
+static uint32_t last_number(const struct pbin_writer *w, int kind)
+{
+    return w->pending[kind].total - 1;
 }
 
 static void put_meta(struct buffer *block, const struct pbin_meta *meta)
@@ -152,46 +158,42 @@ uint32_t pbin_define_string(struct pbin_writer *w, const char *text)
     uint32_t number = strings_intern_bytes(w->strings, length > 0 ? text : "", length);
     if (number < w->pending[STRINGS].total)
         return number;
-    struct buffer *b = begin_member(w, STRINGS, &number);
+    struct buffer *b = begin_member(w, STRINGS);
     buffer_u32(b, (uint32_t)length);
     buffer_bytes(b, text, length);
-    return number;
+    return last_number(w, STRINGS);
 }
 
 uint32_t pbin_define_map(struct pbin_writer *w, const struct pbin_map *map)
 {
-    uint32_t number;
-    struct buffer *b = begin_member(w, MAPS, &number);
+    struct buffer *b = begin_member(w, MAPS);
     buffer_u64(b, map->address);
     buffer_u64(b, map->size);
     buffer_u64(b, map->offset);
     buffer_u32(b, map->label);
     buffer_u32(b, map->path);
     buffer_u32(b, map->build_id);
-    return number;
+    return last_number(w, MAPS);
 }
 
 uint32_t pbin_define_thread(struct pbin_writer *w, const struct pbin_thread *thread)
 {
-    uint32_t number;
-    struct buffer *b = begin_member(w, THREADS, &number);
+    struct buffer *b = begin_member(w, THREADS);
     buffer_u32(b, thread->tid);
     buffer_u32(b, thread->pid);
     buffer_u32(b, thread->name);
     if (thread->program != 0) {
-        uint32_t unused;
-        b = begin_member(w, PROGRAMS, &unused);
-        buffer_u32(b, number);
+        b = begin_member(w, PROGRAMS);
+        buffer_u32(b, last_number(w, THREADS));
         buffer_u32(b, thread->program);
     }
-    return number;
+    return last_number(w, THREADS);
 }
 
 uint32_t pbin_define_location(struct pbin_writer *w, const struct pbin_location *location,
                               const struct pbin_frame *frames)
 {
-    uint32_t number;
-    struct buffer *b = begin_member(w, LOCATIONS, &number);
+    struct buffer *b = begin_member(w, LOCATIONS);
     buffer_u64(b, location->pc);
     buffer_u32(b, location->binary);
     buffer_u32(b, location->map);
@@ -202,13 +204,12 @@ uint32_t pbin_define_location(struct pbin_writer *w, const struct pbin_location 
         buffer_u32(b, frames[i].file);
         buffer_u32(b, frames[i].line);
     }
-    return number;
+    return last_number(w, LOCATIONS);
 }
 
 void pbin_define_caller(struct pbin_writer *w, uint32_t location, uint32_t caller)
 {
-    uint32_t unused;
-    struct buffer *b = begin_member(w, CALLERS, &unused);
+    struct buffer *b = begin_member(w, CALLERS);
     buffer_u32(b, location);
     buffer_u32(b, caller);
 }
@@ -216,18 +217,17 @@ void pbin_define_caller(struct pbin_writer *w, uint32_t location, uint32_t calle
 void pbin_define_checksum(struct pbin_writer *w, uint32_t binary, uint32_t file, uint32_t md5)
 {
     const uint32_t key[] = {binary, file, md5};
-    uint32_t known = strings_count(w->checksums), unused;
+    uint32_t known = strings_count(w->checksums);
     if (md5 == 0 || strings_intern_bytes(w->checksums, (const char *)key, sizeof key) < known)
         return;
-    struct buffer *b = begin_member(w, CHECKSUMS, &unused);
+    struct buffer *b = begin_member(w, CHECKSUMS);
     for (size_t i = 0; i < sizeof key / sizeof key[0]; i++)
         buffer_u32(b, key[i]);
 }
 
 uint32_t pbin_define_source(struct pbin_writer *w, const struct pbin_source *source)
 {
-    uint32_t number;
-    struct buffer *b = begin_member(w, SOURCES, &number);
+    struct buffer *b = begin_member(w, SOURCES);
     buffer_u32(b, source->name);
     buffer_u32(b, source->kind);
     buffer_u32(b, source->unit);
@@ -236,7 +236,7 @@ uint32_t pbin_define_source(struct pbin_writer *w, const struct pbin_source *sou
     buffer_u64(b, source->period);
     buffer_u8(b, source->role);
     buffer_u32(b, source->help);
-    return number;
+    return last_number(w, SOURCES);
 }
 
 void pbin_declare_value(struct pbin_writer *w, uint32_t source)
@@ -250,8 +250,7 @@ void pbin_declare_value(struct pbin_writer *w, uint32_t source)
 
 void pbin_put_reading(struct pbin_writer *w, const struct pbin_reading *reading)
 {
-    uint32_t unused;
-    struct buffer *b = begin_member(w, READINGS, &unused);
+    struct buffer *b = begin_member(w, READINGS);
     buffer_u32(b, reading->source);
     buffer_u64(b, reading->time);
     buffer_u64(b, reading->value);
@@ -409,24 +408,21 @@ static void put_wide(struct buffer *b, const struct wide *value)
         buffer_u64(b, value->word[i]);
 }
 
-int pbin_put_run(struct pbin_writer *w, const struct pbin_run *run)
+void pbin_put_run(struct pbin_writer *w, const struct pbin_run *run)
 {
-    uint32_t number;
-    struct buffer *b = begin_member(w, RUNS, &number);
+    struct buffer *b = begin_member(w, RUNS);
     buffer_u32(b, run->name);
     buffer_u64(b, run->wall_ns);
     buffer_u64(b, run->latency_ns);
     buffer_u64(b, run->samples);
     put_exact(b, run->time);
     put_exact(b, run->energy);
-    return 0;
 }
 
-int pbin_put_row(struct pbin_writer *w, const struct pbin_row *row, size_t key_count)
+void pbin_put_row(struct pbin_writer *w, const struct pbin_row *row, size_t key_count)
 {
-    uint32_t number;
     const struct pbin_sums *s = &row->sums;
-    struct buffer *b = begin_member(w, ROWS, &number);
+    struct buffer *b = begin_member(w, ROWS);
     for (size_t i = 0; i < key_count; i++)
         buffer_u64(b, row->key[i]);
     put_exact(b, s->samples);
@@ -440,26 +436,22 @@ int pbin_put_row(struct pbin_writer *w, const struct pbin_row *row, size_t key_c
     put_exact(b, s->time_max);
     put_exact(b, s->energy_min);
     put_exact(b, s->energy_max);
-    return 0;
 }
 
-int pbin_put_arc(struct pbin_writer *w, const struct pbin_arc *arc)
+void pbin_put_arc(struct pbin_writer *w, const struct pbin_arc *arc)
 {
-    uint32_t number;
-    struct buffer *b = begin_member(w, ARCS, &number);
+    struct buffer *b = begin_member(w, ARCS);
     buffer_u32(b, arc->caller_binary);
     buffer_u32(b, arc->caller);
     buffer_u32(b, arc->callee_binary);
     buffer_u32(b, arc->callee);
     buffer_u64(b, arc->count);
-    return 0;
 }
 
 void pbin_put_fit_column(struct pbin_writer *w, const struct pbin_fit_column *column,
                          size_t key_count)
 {
-    uint32_t unused;
-    struct buffer *b = begin_member(w, FIT_COLUMNS, &unused);
+    struct buffer *b = begin_member(w, FIT_COLUMNS);
     buffer_u8(b, (uint8_t)column->kind);
     for (size_t i = 0; i < key_count; i++)
         buffer_u64(b, column->key[i]);
@@ -469,8 +461,7 @@ void pbin_put_fit_column(struct pbin_writer *w, const struct pbin_fit_column *co
 
 void pbin_put_fit_sum(struct pbin_writer *w, const struct pbin_fit_sum *sum)
 {
-    uint32_t unused;
-    struct buffer *b = begin_member(w, FIT_SUMS, &unused);
+    struct buffer *b = begin_member(w, FIT_SUMS);
     buffer_u32(b, sum->group);
     buffer_u32(b, sum->a);
     buffer_u32(b, sum->b);
@@ -479,20 +470,18 @@ void pbin_put_fit_sum(struct pbin_writer *w, const struct pbin_fit_sum *sum)
 
 uint32_t pbin_define_measure(struct pbin_writer *w, const struct pbin_measure *measure)
 {
-    uint32_t number;
-    struct buffer *b = begin_member(w, MEASURES, &number);
+    struct buffer *b = begin_member(w, MEASURES);
     buffer_u32(b, measure->name);
     buffer_u32(b, measure->unit);
     buffer_u8(b, (uint8_t)measure->type);
     buffer_u8(b, (uint8_t)measure->join);
-    return number;
+    return last_number(w, MEASURES);
 }
 
 void pbin_put_measured(struct pbin_writer *w, const struct pbin_measured *measured)
 {
-    uint32_t unused;
     const struct pbin_value *v = &measured->value;
-    struct buffer *b = begin_member(w, MEASURED, &unused);
+    struct buffer *b = begin_member(w, MEASURED);
     buffer_u32(b, measured->row);
     buffer_u32(b, measured->measure);
     buffer_u64(b, v->runs);
@@ -506,8 +495,7 @@ void pbin_put_measured(struct pbin_writer *w, const struct pbin_measured *measur
 
 void pbin_put_histogram(struct pbin_writer *w, const struct pbin_histogram *histogram)
 {
-    uint32_t unused;
-    struct buffer *b = begin_member(w, HISTOGRAMS, &unused);
+    struct buffer *b = begin_member(w, HISTOGRAMS);
     buffer_u32(b, histogram->row);
     buffer_u32(b, histogram->measure);
     buffer_u32(b, (uint32_t)histogram->count);
@@ -528,21 +516,8 @@ static int put_trailer(struct pbin_writer *w)
     return write_block(w);
 }
 
-int pbin_writer_close(struct pbin_writer *w)
+static void free_writer(struct pbin_writer *w)
 {
-    int result = flush_samples(w);
-    if (result == 0)
-        result = flush_definitions(w);
-    if (result == 0)
-        result = put_trailer(w);
-    pbin_writer_abandon(w);
-    return result;
-}
-
-void pbin_writer_abandon(struct pbin_writer *w)
-{
-    if (w == NULL)
-        return;
     for (int i = 0; i < PENDINGS; i++)
         buffer_free(&w->pending[i].bytes);
     buffer_free(&w->block);
@@ -558,4 +533,12 @@ void pbin_writer_abandon(struct pbin_writer *w)
     free(w->more);
     free(w->more_source);
     free(w);
+}
+
+int pbin_writer_close(struct pbin_writer *w, int result)
+{
+    if (result == 0 && (flush_samples(w) != 0 || flush_definitions(w) != 0 || put_trailer(w) != 0))
+        result = -1;
+    free_writer(w);
+    return result;
 }

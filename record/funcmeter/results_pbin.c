@@ -272,5 +272,5 @@ int meter_results_write_pbin(const struct meter_results *results, const struct m
     for (size_t i = 0; i < count; i++)
         free(lines[i].histogram);
     free(lines);
-    return pbin_writer_close(writer);
+    return pbin_writer_close(writer, 0);
 }

@@ -53,7 +53,7 @@ static struct aggregate *finish(struct fixture *f)
     struct aggregate *aggregate = aggregate_new(&options);
     struct pbin_run run = {.name = pbin_define_string(f->writer, "test"), .energy = f->energy};
     pbin_put_run(f->writer, &run);
-    if (pbin_writer_close(f->writer) != 0 || output_commit(f->out) != 0)
+    if (pbin_writer_close(f->writer, 0) != 0 || output_commit(f->out) != 0)
         abort();
     struct stream *in = stream_open("graph.pbin", &f->err);
     struct pbin_reader *reader = pbin_reader_open(in, (struct pbin_choice){0}, &f->err);
