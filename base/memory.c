@@ -142,3 +142,12 @@ void mem_reserve(void *array, size_t *capacity, size_t need, size_t size)
     memcpy(array, &memory, sizeof memory);
     *capacity = wanted;
 }
+
+void mem_add(void *array, size_t *count, size_t *capacity, size_t need, size_t size)
+{
+    char *memory;
+    mem_reserve(array, capacity, need, size);
+    memcpy(&memory, array, sizeof memory);
+    memset(memory + *count * size, 0, (need - *count) * size);
+    *count = need;
+}

@@ -37,6 +37,15 @@ bool memory_is_shadowed(void);
 /* Makes room for at least NEED elements of SIZE bytes in *ARRAY, doubling *CAPACITY. */
 void mem_reserve(void *array, size_t *capacity, size_t need, size_t size);
 
+/* The same, and if *COUNT is less than NEED, adds zeroed elements up to it; mem_add does so. */
+void mem_add(void *array, size_t *count, size_t *capacity, size_t need, size_t size);
+static inline void mem_extend(void *array, size_t *count, size_t *capacity, size_t need,
+                              size_t size)
+{
+    if (need > *count)
+        mem_add(array, count, capacity, need, size);
+}
+
 /* Element AT of ARRAY, or a new one after its COUNT elements, for which there is room then: a pointer that is valid until the
  * next call. The variables are evaluated several times. */
 #define MEM_AT(array, at, capacity)                                                                \

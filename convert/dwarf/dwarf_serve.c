@@ -38,7 +38,7 @@ struct server {
     struct dwarf_units units, alternate;
     struct strings *strings; /* of both */
     uint32_t *numbers;       /* of our strings in the answers; 0: not sent yet */
-    size_t number_capacity;
+    size_t number_count, number_capacity;
     uint32_t sent;
     struct buffer new_strings, frames;
     uint32_t new_count;
@@ -83,9 +83,8 @@ static uint32_t sent_number(struct server *s, uint32_t ours)
 {
     if (ours == 0)
         return 0;
-    size_t before = s->number_capacity;
-    mem_reserve(&s->numbers, &s->number_capacity, (size_t)ours + 1, sizeof *s->numbers);
-    memset(s->numbers + before, 0, (s->number_capacity - before) * sizeof *s->numbers);
+    mem_extend(&s->numbers, &s->number_count, &s->number_capacity, (size_t)ours + 1,
+               sizeof *s->numbers);
     if (s->numbers[ours] == 0) {
         s->numbers[ours] = ++s->sent;
         s->new_count++;
@@ -187,7 +186,7 @@ static bool find_answer(struct server *s)
 static void forget_answer(struct server *s)
 {
     s->sent -= s->new_count;
-    for (size_t i = 0; i < s->number_capacity; i++)
+    for (size_t i = 0; i < s->number_count; i++)
         if (s->numbers[i] > s->sent)
             s->numbers[i] = 0;
     s->new_strings.size = s->new_count = 0;

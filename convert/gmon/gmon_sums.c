@@ -108,10 +108,9 @@ static void add_share(struct sharing *h, uint64_t pc, const char *name, exact sa
     struct gmon_sums *s = h->sums;
     const struct row_key key = {h->binary, name_of(s, name), pc};
     uint32_t index = strings_intern_bytes(s->row_keys, (const char *)&key, sizeof key) - 1;
-    if (index == s->row_count) {
+    if (index == s->row_count)
         *MEM_APPEND(s->rows, s->row_count, s->row_capacity) =
             (struct row_sum){.key = key, .inner = key.function};
-    }
     s->rows[index].samples += samples;
     s->rows[index].time += time;
 }
@@ -214,9 +213,8 @@ static int add_call(struct gmon_sums *s, const struct gmon *g, const struct gmon
     const struct arc_key key = {binary, function_at(s, program, call->from), binary,
                                 function_at(s, program, call->self)};
     uint32_t index = strings_intern_bytes(s->arc_keys, (const char *)&key, sizeof key) - 1;
-    if (index == s->arc_count) {
+    if (index == s->arc_count)
         *MEM_APPEND(s->arcs, s->arc_count, s->arc_capacity) = (struct arc_sum){.key = key};
-    }
     if (__builtin_add_overflow(s->arcs[index].count, call->count, &s->arcs[index].count))
         return error_set(err, g->name, NO_OFFSET, "more than 2^64 calls from %s to %s",
                          strings_get(s->texts, key.caller), strings_get(s->texts, key.callee));

@@ -3,7 +3,6 @@
 #include "convert/igprof/call_tree.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 
@@ -35,14 +34,9 @@ static struct tree_sums *sums_of(const struct call_tree *t, size_t function)
 /* Makes room for functions up to NUMBER. */
 static void reserve(struct call_tree *t, size_t number)
 {
-    if (number < t->functions)
-        return;
-    mem_reserve(&t->sums, &t->capacity, (number + 1) * IGPROF_MAX_COUNTERS, sizeof *t->sums);
-    mem_reserve(&t->entered, &t->entered_capacity, number + 1, sizeof *t->entered);
-    memset(sums_of(t, t->functions), 0,
-           (number + 1 - t->functions) * IGPROF_MAX_COUNTERS * sizeof *t->sums);
-    memset(t->entered + t->functions, 0, (number + 1 - t->functions) * sizeof *t->entered);
-    t->functions = number + 1;
+    size_t count = t->functions;
+    mem_extend(&t->sums, &count, &t->capacity, number + 1, IGPROF_MAX_COUNTERS * sizeof *t->sums);
+    mem_extend(&t->entered, &t->functions, &t->entered_capacity, number + 1, sizeof *t->entered);
 }
 
 /* Leaves frames beyond DEPTH. */

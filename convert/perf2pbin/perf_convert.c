@@ -40,7 +40,7 @@ struct conversion {
     uint64_t samples, idle, lost, other;
     uint64_t *cpu_ns;      /* of each image */
     uint64_t *map_samples; /* of each mapping */
-    size_t image_capacity;
+    size_t image_count, image_capacity;
     struct pbin_writer *writer;
     struct locations *locations;
     uint32_t *threads; /* in the pbin, of each task */
@@ -193,9 +193,8 @@ static int look_at(struct conversion *c, const struct perf_record *r, struct err
                          r->u.sample.period);
     const uint32_t number = perf_processes_task(&c->processes, r);
     const struct perf_task *task = &c->processes.task[number];
-    size_t before = c->image_capacity;
-    mem_reserve(&c->cpu_ns, &c->image_capacity, (size_t)task->image + 1, sizeof *c->cpu_ns);
-    memset(c->cpu_ns + before, 0, (c->image_capacity - before) * sizeof *c->cpu_ns);
+    mem_extend(&c->cpu_ns, &c->image_count, &c->image_capacity, (size_t)task->image + 1,
+               sizeof *c->cpu_ns);
     c->cpu_ns[task->image] += c->untimed ? 1 : time_of(c, r);
     c->samples++;
     return 0;
@@ -378,7 +377,7 @@ static int count_samples(struct conversion *c, size_t map_count, struct error *e
 static const char *target_of(const struct conversion *c)
 {
     size_t most = 0;
-    for (size_t i = 0; i < c->processes.ext.image_count && i < c->image_capacity; i++)
+    for (size_t i = 0; i < c->processes.ext.image_count && i < c->image_count; i++)
         if (c->cpu_ns[i] > c->cpu_ns[most])
             most = i;
     if (c->processes.ext.images == NULL)

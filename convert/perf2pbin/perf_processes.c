@@ -101,10 +101,9 @@ uint32_t perf_processes_task(struct perf_processes *p, const struct perf_record 
     uint32_t image = image_of(p, r->pid, r->time), thread = thread_of(p, image, r->tid);
     uint32_t known = p->tasks.count, name = p->name_of[thread];
     uint32_t number = numbers_intern(&p->tasks, (uint64_t)thread << 32 | name);
-    if (number == known) {
+    if (number == known)
         *MEM_AT(p->task, number, p->task_capacity) =
             (struct perf_task){.image = image, .tid = r->tid, .name = name};
-    }
     return number;
 }
 

@@ -24,10 +24,9 @@ void call_places_free(struct call_places *places)
 
 void call_places_count(struct call_places *places, enum fault_side side, uint64_t pc)
 {
-    uint32_t known = places->offsets.count, number = numbers_intern(&places->offsets, pc % PAGE);
-    mem_reserve(&places->list, &places->capacity, (size_t)number + 1, sizeof *places->list);
-    if (number == known)
-        places->list[number] = (struct call_place){0};
+    uint32_t number = numbers_intern(&places->offsets, pc % PAGE);
+    mem_extend(&places->list, &places->count, &places->capacity, (size_t)number + 1,
+               sizeof *places->list);
     places->list[number].seen[side]++;
     places->seen[side]++;
 }

@@ -20,7 +20,7 @@ struct call_place;
 struct call_places {
     struct numbers offsets;
     struct call_place *list;
-    size_t capacity;
+    size_t count, capacity;
     double seen[FAULT_SIDES];
 };
 

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/progress.h"
@@ -56,11 +55,7 @@ static struct thread *find_thread(struct conversion *c, uint32_t tid, size_t sea
         mem_reserve(&c->threads, &c->thread_capacity, known + 1, sizeof *c->threads);
         begin_thread(c, &c->threads[at], tid);
     }
-    if (seat >= c->seat_count) {
-        mem_reserve(&c->seats, &c->seat_capacity, seat + 1, sizeof *c->seats);
-        memset(c->seats + c->seat_count, 0, (seat + 1 - c->seat_count) * sizeof *c->seats);
-        c->seat_count = seat + 1;
-    }
+    mem_extend(&c->seats, &c->seat_count, &c->seat_capacity, seat + 1, sizeof *c->seats);
     c->seats[seat] = at;
     return &c->threads[at];
 }

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 
@@ -89,11 +88,7 @@ static void close_stretch(struct weighed_thread *t)
 
 static struct weighed_thread *thread_at(struct cpu_weights *w, uint32_t number)
 {
-    if (number >= w->count) {
-        mem_reserve(&w->threads, &w->capacity, (size_t)number + 1, sizeof *w->threads);
-        memset(w->threads + w->count, 0, (number + 1 - w->count) * sizeof *w->threads);
-        w->count = (size_t)number + 1;
-    }
+    mem_extend(&w->threads, &w->count, &w->capacity, (size_t)number + 1, sizeof *w->threads);
     return &w->threads[number];
 }
 
@@ -332,7 +327,7 @@ enum { BY_NAME, BY_PROCESS, BY_BEGINNING, BY_PROGRAM, LEVELS };
 struct groups {
     struct numbers keys, names;
     struct group *groups;
-    size_t capacity;
+    size_t count, capacity;
     uint32_t *group_of; /* [thread]: number of its group */
     struct pool *pools;
     size_t *pool_of; /* [thread]: number of its pool, SIZE_MAX */
@@ -394,14 +389,11 @@ static void group_threads(const struct cpu_weights *w, const struct raw_extensio
 {
     for (size_t i = 0; i < w->count; i++) {
         const struct weighed_thread *t = &w->threads[i];
-        uint32_t known = g->keys.count;
         uint32_t number = numbers_intern(&g->keys, key_of(&g->names, ext, p, t, level));
         g->group_of[i] = number;
-        if (number == known) {
-            *MEM_AT(g->groups, number, g->capacity) = (struct group){0};
-        }
+        mem_extend(&g->groups, &g->count, &g->capacity, (size_t)number + 1, sizeof *g->groups);
         struct group *group = &g->groups[number];
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_reserve made room for the number */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_extend made room for the number */
         group->time_ns += t->count > 0 ? t->total_ns : 0;
         group->seen += t->count > 0;
         group->sightings += is_short(t) ? sightings_of(w, t) : 0;

@@ -57,7 +57,7 @@ struct kernel_share {
     size_t first_capacity, now_capacity;
     struct numbers paths; /* of programs */
     struct program *programs;
-    size_t program_capacity;
+    size_t program_count, program_capacity;
     struct thread_share *threads;
     size_t thread_count, thread_capacity;
     struct user_places places;
@@ -179,11 +179,9 @@ static struct thread_share *thread_at(struct kernel_share *share, uint32_t numbe
 static uint32_t program_of(struct kernel_share *share, uint32_t image)
 {
     const char *path = image < share->ext->image_count ? share->ext->images[image].path : NULL;
-    uint32_t known = share->paths.count,
-             number = numbers_intern(&share->paths, (uint64_t)(uintptr_t)path);
-    if (number == known) {
-        *MEM_AT(share->programs, number, share->program_capacity) = (struct program){0};
-    }
+    uint32_t number = numbers_intern(&share->paths, (uint64_t)(uintptr_t)path);
+    mem_extend(&share->programs, &share->program_count, &share->program_capacity,
+               (size_t)number + 1, sizeof *share->programs);
     return number;
 }
 

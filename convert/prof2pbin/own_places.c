@@ -17,10 +17,9 @@ static uint64_t key_of(uint32_t thread, uint32_t image)
 
 static struct own_list *list_at(struct own_places *own, uint64_t key)
 {
-    uint32_t known = own->owners.count, number = numbers_intern(&own->owners, key);
-    mem_reserve(&own->lists, &own->list_capacity, (size_t)number + 1, sizeof *own->lists);
-    if (number == known)
-        own->lists[number] = (struct own_list){0};
+    uint32_t number = numbers_intern(&own->owners, key);
+    mem_extend(&own->lists, &own->list_count, &own->list_capacity, (size_t)number + 1,
+               sizeof *own->lists);
     return &own->lists[number];
 }
 
@@ -30,9 +29,9 @@ void own_places_add(struct own_places *own, uint32_t thread, uint32_t image, enu
     struct own_list *list = list_at(own, key_of(thread, image));
     if (list->count[kind] == OWN_PLACES || own->count >= INTERN_NONE)
         return;
-    uint32_t number = (uint32_t)own->count++;
-    mem_reserve(&own->places, &own->capacity, own->count, sizeof *own->places);
-    own->places[number] = (struct own_place){pc, time_ns, INTERN_NONE};
+    uint32_t number = (uint32_t)own->count;
+    *MEM_APPEND(own->places, own->count, own->capacity) =
+        (struct own_place){pc, time_ns, INTERN_NONE};
     if (list->count[kind]++ == 0)
         list->first[kind] = number;
     else

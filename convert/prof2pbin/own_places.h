@@ -24,7 +24,7 @@ struct own_places {
     struct numbers owners; /* threads in images, and a kind */
     struct own_list *lists;
     struct own_place *places;
-    size_t list_capacity, count, capacity;
+    size_t list_count, list_capacity, count, capacity;
 };
 
 /* First pass, in order of time: THREAD was seen in IMAGE at PC. */

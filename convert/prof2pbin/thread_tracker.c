@@ -3,7 +3,6 @@
 #include "convert/prof2pbin/thread_tracker.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 
@@ -72,11 +71,7 @@ uint32_t tracker_find(struct tracker *t, uint32_t tid, size_t seat)
                                           .image = RAW_NO_IMAGE,
                                           .cpu_ns = UINT64_MAX};
     }
-    if (seat >= t->seat_count) {
-        mem_reserve(&t->seats, &t->seat_capacity, seat + 1, sizeof *t->seats);
-        memset(t->seats + t->seat_count, 0, (seat + 1 - t->seat_count) * sizeof *t->seats);
-        t->seat_count = seat + 1;
-    }
+    mem_extend(&t->seats, &t->seat_count, &t->seat_capacity, seat + 1, sizeof *t->seats);
     return at;
 }
 

@@ -3,7 +3,6 @@
 #include "convert/prof2pbin/user_places.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 
@@ -29,13 +28,8 @@ struct thread_places {
 
 static struct thread_places *thread_at(struct user_places *places, uint32_t number)
 {
-    if (number >= places->thread_count) {
-        size_t count = (size_t)number + 1;
-        mem_reserve(&places->threads, &places->thread_capacity, count, sizeof *places->threads);
-        memset(places->threads + places->thread_count, 0,
-               (count - places->thread_count) * sizeof *places->threads);
-        places->thread_count = count;
-    }
+    mem_extend(&places->threads, &places->thread_count, &places->thread_capacity,
+               (size_t)number + 1, sizeof *places->threads);
     return &places->threads[number];
 }
 
@@ -48,10 +42,9 @@ static uint64_t text_number(struct user_places *places, const char *text)
 /* The number of what begins like PROGRAM and is called NAME. */
 static uint32_t name_number(struct user_places *places, uint64_t program, uint64_t name)
 {
-    uint32_t known = places->names.count,
-             number = numbers_intern(&places->names, program << 32 | name);
-    if (number == known)
-        *MEM_AT(places->named, number, places->named_capacity) = 0;
+    uint32_t number = numbers_intern(&places->names, program << 32 | name);
+    mem_extend(&places->named, &places->named_count, &places->named_capacity, (size_t)number + 1,
+               sizeof *places->named);
     return number;
 }
 
@@ -103,12 +96,10 @@ static struct nearby *own_places(struct thread_places *t)
 static struct nearby *nearby_of(struct user_places *places, const struct thread_places *t,
                                 int scope)
 {
-    uint32_t known = places->kinds.count,
-             number =
-                 numbers_intern(&places->kinds, (uint64_t)t->names[scope] * OFTEN + manner_of(t));
-    if (number == known) {
-        *MEM_AT(places->seen, number, places->seen_capacity) = (struct nearby){0};
-    }
+    uint32_t number =
+        numbers_intern(&places->kinds, (uint64_t)t->names[scope] * OFTEN + manner_of(t));
+    mem_extend(&places->seen, &places->seen_count, &places->seen_capacity, (size_t)number + 1,
+               sizeof *places->seen);
     return &places->seen[number];
 }
 

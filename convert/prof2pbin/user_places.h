@@ -36,7 +36,7 @@ struct user_places {
     struct numbers texts, names, kinds; /* of threads: a name is one in a program */
     uint32_t *named;                    /* [name]: number of threads that had it */
     struct nearby *seen;                /* [kind] */
-    size_t named_capacity, seen_capacity;
+    size_t named_count, named_capacity, seen_count, seen_capacity;
     struct own_places own;
 };
 

@@ -24,9 +24,8 @@ struct scan {
 
 static void count_place(struct scan *s, uint32_t place)
 {
-    mem_reserve(&s->visits, &s->visit_capacity, (size_t)place + 1, sizeof *s->visits);
-    while (s->place_count <= place)
-        s->visits[s->place_count++] = 0;
+    mem_extend(&s->visits, &s->place_count, &s->visit_capacity, (size_t)place + 1,
+               sizeof *s->visits);
     s->visits[place]++;
 }
 

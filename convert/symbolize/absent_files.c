@@ -22,7 +22,7 @@ struct folder {
 struct absent_files {
     struct strings *paths; /* of folders; their numbers count FOLDERS */
     struct folder *folders;
-    size_t capacity;
+    size_t count, capacity;
 };
 
 struct absent_files *absent_files_new(void)
@@ -89,10 +89,8 @@ void absent_files_add(struct absent_files *a, const char *path)
     char folder[PATH_MAX];
     if (divide(path, folder) == NULL)
         return;
-    uint32_t known = strings_count(a->paths), number = strings_intern(a->paths, folder);
-    mem_reserve(&a->folders, &a->capacity, (size_t)number + 1, sizeof *a->folders);
-    if (number == known)
-        a->folders[number] = (struct folder){0};
+    uint32_t number = strings_intern(a->paths, folder);
+    mem_extend(&a->folders, &a->count, &a->capacity, (size_t)number + 1, sizeof *a->folders);
     if (++a->folders[number].missed == LIST_AFTER)
         a->folders[number].names = list(folder);
 }

@@ -81,10 +81,9 @@ uint32_t locations_number(struct locations *l, uint64_t pc)
 {
     uint32_t known = l->pcs.count;
     uint32_t number = numbers_intern(&l->pcs, pc);
-    if (number == known) {
+    if (number == known)
         *MEM_APPEND(l->pending, l->pending_count, l->pending_capacity) =
             (struct location_place){.pc = pc, .map = LOCATION_FIND, .caller = PBIN_NO_CALLER};
-    }
     return number;
 }
 

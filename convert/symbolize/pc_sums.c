@@ -14,9 +14,8 @@ enum { NOTABLE_PERCENT = 10 };
 struct pc_sum *pc_sums_at(struct pc_sums *s, uint64_t pc)
 {
     uint32_t number = numbers_intern(&s->pcs, pc);
-    if (number == s->count) {
+    if (number == s->count)
         *MEM_APPEND(s->items, s->count, s->capacity) = (struct pc_sum){.pc = pc};
-    }
     return &s->items[number];
 }
 

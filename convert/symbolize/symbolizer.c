@@ -40,7 +40,7 @@ struct symbolizer {
     struct kallsyms *kallsyms;
     struct strings *strings; /* names, paths, demangled names */
     uint32_t *demangled;     /* string number of each name's demangled form + 1, 0: not made yet */
-    size_t demangled_capacity;
+    size_t demangled_count, demangled_capacity;
     struct code_frame **chunks; /* frames that were given out */
     size_t chunk_count, chunk_capacity, chunk_used, chunk_size;
     struct dwarf_answer answer;
@@ -118,9 +118,8 @@ static struct code_frame *new_frames(struct symbolizer *s, size_t count)
 /* The demangled form of the name with NUMBER; each is computed once. */
 static const char *demangled(struct symbolizer *s, uint32_t number)
 {
-    size_t before = s->demangled_capacity;
-    mem_reserve(&s->demangled, &s->demangled_capacity, (size_t)number + 1, sizeof *s->demangled);
-    memset(s->demangled + before, 0, (s->demangled_capacity - before) * sizeof *s->demangled);
+    mem_extend(&s->demangled, &s->demangled_count, &s->demangled_capacity, (size_t)number + 1,
+               sizeof *s->demangled);
     if (s->demangled[number] == 0) {
         bool exceeded = s->costs.exceeded;
         const char *name = strings_get(s->strings, number);

@@ -34,10 +34,9 @@ void fault_places_free(struct fault_places *places)
 void fault_places_count(struct fault_places *places, enum fault_side side, uint64_t pc,
                         enum fault_sight sight)
 {
-    uint32_t known = places->offsets.count, number = numbers_intern(&places->offsets, pc % PAGE);
-    mem_reserve(&places->list, &places->capacity, (size_t)number + 1, sizeof *places->list);
-    if (number == known)
-        places->list[number] = (struct fault_place){0};
+    uint32_t number = numbers_intern(&places->offsets, pc % PAGE);
+    mem_extend(&places->list, &places->count, &places->capacity, (size_t)number + 1,
+               sizeof *places->list);
     if (sight == FAULT_USER)
         places->list[number].user[side]++;
     else if (side == FAULT_OTHER_CPU)

@@ -25,7 +25,7 @@ enum fault_sight { FAULT_USER, FAULT_KERNEL, FAULT_SEEN, FAULT_SIGHTS };
 struct fault_places {
     struct numbers offsets;
     struct fault_place *list;
-    size_t capacity;
+    size_t count, capacity;
     double other[FAULT_SIGHTS]; /* sightings from other CPUs */
     double factor[FAULT_SIDES]; /* for the odds of a likelihood */
 };
