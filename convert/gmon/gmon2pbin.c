@@ -3,7 +3,6 @@
  *   gmon2pbin -e program gmon.out > run.pbin     bin of 0x1139..0x113d: 3 -> program, work, 3 samples, 0.03 s
  *                                                arc 0x1170 > 0x1139: 7  -> main calls work 7 times
  * SPDX-License-Identifier: MIT */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

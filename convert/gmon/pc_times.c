@@ -3,7 +3,6 @@
 #include "convert/gmon/pc_times.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/attribute/weigh.h"
 #include "base/memory.h"

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "convert/converter.h"

@@ -3,7 +3,6 @@
  *   read of 8 bytes by 0x401136, write of 4 bytes by 0x40113a    ->    program, work: 1 read, 8 B; 1 write, 4 B
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "convert/converter.h"
 #include "convert/symbolize/pc_sums.h"

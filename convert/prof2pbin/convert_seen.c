@@ -3,7 +3,6 @@
 #include "convert/prof2pbin/convert_seen.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/attribute/labels.h"
 #include "base/memory.h"

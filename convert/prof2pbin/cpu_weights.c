@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/cpu_weights.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 

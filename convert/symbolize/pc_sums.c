@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/pc_sums.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

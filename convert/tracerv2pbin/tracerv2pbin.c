@@ -3,8 +3,6 @@
  *   cycle 17: instructions at 0x80000010, 0x80000014    ->    a sample of 1 ns, two threads (lanes)
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "convert/tracerv2pbin/tracerv_convert.h"
 

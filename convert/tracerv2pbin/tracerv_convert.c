@@ -5,9 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "convert/symbolize/locations.h"
 
 #define MAX_CYCLES (UINT64_C(1) << 53) /* that doubles count exactly */

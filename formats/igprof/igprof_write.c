@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "formats/igprof/igprof.h"

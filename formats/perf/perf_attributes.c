@@ -1,7 +1,6 @@
 /* What the header of perf.data says: events, and facts about the recording.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"

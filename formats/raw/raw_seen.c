@@ -1,7 +1,6 @@
 /* How threads were seen: the flags of thread samples.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/pbin/block.h"

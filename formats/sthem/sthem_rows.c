@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "formats/sthem/sthem_internal.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>

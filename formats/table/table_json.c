@@ -2,9 +2,7 @@
  * or one object per line. Rows are written as they arrive.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "formats/table/json.h"
