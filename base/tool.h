@@ -106,7 +106,13 @@ uint64_t tool_whole(struct argp_state *state, const char *option, const char *te
 /* An option that only sets a member of the tool's options. */
 struct tool_setting {
     int key;
-    enum { TOOL_SETS_FLAG, TOOL_SETS_TEXT, TOOL_SETS_LETTER, TOOL_SETS_WHOLE, TOOL_SETS_NUMBER } kind;
+    enum {
+        TOOL_SETS_FLAG,
+        TOOL_SETS_TEXT,
+        TOOL_SETS_LETTER,
+        TOOL_SETS_WHOLE,
+        TOOL_SETS_NUMBER
+    } kind;
     size_t offset;      /* of the member */
     const char *option; /* a number: its name, limits, and how many make 1 in the member */
     size_t least, most;

@@ -18,10 +18,9 @@ static const struct argp_option arguments[] = {
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    static const struct tool_setting settings[] = {
-        SET_TEXT('m', struct given_code_options, vmmap),
-        SET_TEXT('e', struct given_code_options, elf),
-        {0}};
+    static const struct tool_setting settings[] = {SET_TEXT('m', struct given_code_options, vmmap),
+                                                   SET_TEXT('e', struct given_code_options, elf),
+                                                   {0}};
     return tool_set(settings, state->input, key, argument, state);
 }
 

@@ -201,24 +201,12 @@ static void raise_file_limit(void)
 static int be_prompt(void)
 {
     struct sched_param own = {.sched_priority = 0};
-    const struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t slice, deadline, period; /* [ns] */
-    } attributes = {.size = sizeof attributes,
-                    .policy = SCHED_OTHER,
-                    .flags = 1, /* SCHED_FLAG_RESET_ON_FORK */
-                    /* a shorter slice gets a CPU sooner, since Linux 6.12 */
-                    .nice = getpriority(PRIO_PROCESS, 0),
-                    .slice = SECOND / 10000};
     prctl(PR_SET_TIMERSLACK, 1UL);
     sched_getparam(0, &own);
     own.sched_priority = own.sched_priority > 0 ? own.sched_priority : 1;
     if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &own) == 0)
         return own.sched_priority;
-    syscall(SYS_sched_setattr, 0, &attributes, 0);
+    nudge_short_slice();
     return 0;
 }
 
@@ -263,6 +251,8 @@ static void *tracer(void *opaque)
     if (!run->cancelled) {
         raise_file_limit(); /* both after the fork: the program would inherit them */
         run->priority = be_prompt();
+        if (run->priority == 0)
+            nudge_start(&run->nudge);
         if (run->pid > 0)
             ptrace_outrank(run, run->pid);
         if (sched_getaffinity(0, sizeof run->cpus, &run->cpus) != 0)
@@ -273,6 +263,7 @@ static void *tracer(void *opaque)
     wait_for(&run->go);
     if (!run->cancelled)
         trace(run);
+    nudge_end(&run->nudge);
     tracee_close(&run->self);
     return NULL;
 }

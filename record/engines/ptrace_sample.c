@@ -350,9 +350,9 @@ static void keep_one(cpu_set_t *cpus, uint64_t turn)
             CPU_CLR(cpu, cpus);
 }
 
-/* A sampler without a real-time priority that resumes a thread on its own CPU, or moves to the CPU of one, often has to wait until
- * that has used its slice: after a thread has slept, its first milliseconds would lack samples. Can it avoid the CPUs of the
- * threads, because some have not been BUSY for long? */
+/* A sampler without a real-time priority that moves to the CPU of a thread often has to wait until that has used its slice: after a
+ * thread has slept, its first milliseconds would lack samples. Can it avoid the CPUs of the threads, because some have not been
+ * BUSY for long? */
 static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
 {
     int count = CPU_COUNT(busy);
@@ -365,8 +365,9 @@ static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
  * runs until it is interrupted, often to the end of its next system call. Nor does it disturb another CPU or program then. But
  * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
  * then run the sampler when the page fault has been counted. From another CPU it sees them. Threads that sleep may wake
- * on any CPU: the sampler then follows them with each sample, unless it can avoid them. Where threads often call the kernel on
- * several CPUs, it takes these in turn, so that each thread is also seen where it was (prof2pbin compares the two). */
+ * on any CPU: the sampler then follows them with each sample if it has a real-time priority, avoids them if it can, or else leaves
+ * its CPU to the scheduler. Where threads often call the kernel on several CPUs, it takes these in turn, so that each thread is
+ * also seen where it was (prof2pbin compares the two). */
 static void choose_cpu(struct engine_run *run)
 {
     bool faulting = false, calling = false;
@@ -387,6 +388,10 @@ static void choose_cpu(struct engine_run *run)
     if (CPU_COUNT(&busy) == 0)
         return;
     run->away = can_avoid(run, &busy);
+    if (run->priority == 0 && run->sleepers && !run->away && !calling) {
+        move_to(run, &run->cpus);
+        return;
+    }
     if (calling && !run->away)
         keep_one(&busy, run->pace.taken / MOVE_CALLING);
     move_to(run, run->away || (faulting && run->pace.taken / MOVE % 2 == 0) ? &others : &busy);
@@ -449,7 +454,8 @@ void ptrace_rest(struct engine_run *run)
 void ptrace_sample(struct engine_run *run)
 {
     bool limited = run->pace.most > 0;
-    wake(run); /* first: the next call updates the counts of the scheduler */
+    wake(run); /* first: the next calls update the counts of the scheduler */
+    nudge_resume(&run->nudge);
     uint64_t used = limited ? clock_thread() : 0; /* a system call */
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
@@ -478,6 +484,7 @@ void ptrace_sample(struct engine_run *run)
     used = limited ? clock_thread() - used : 0;
     pace_taken(&run->pace, end, (lost > used ? lost : used) + run->ticking);
     run->ticking = 0;
+    nudge_pause(&run->nudge);
 }
 
 static void add_unseen_so_far(struct engine_run *run, struct process *process)

@@ -1,0 +1,38 @@
+/* Makes the scheduler choose again while a sample is taken.
+ *
+ * A thread that is resumed on the sampler's own CPU is owed the time for which it was stopped. The scheduler then runs it instead
+ * of a sampler without real-time priority, and chooses again only at the next tick of the kernel, up to 4 ms later: samples are
+ * missing until then, most of them in what threads do first after a wait. A task that wakes makes it choose at once: a second
+ * thread of this process, on the same CPU.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_ENGINES_NUDGE_H
+#define RECORD_ENGINES_NUDGE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* All zero: no thread. */
+struct nudge {
+    bool started;
+    int timer; /* file descriptor */
+    int cpu;   /* of the thread, -1: any */
+    pthread_t thread;
+    _Atomic pid_t tid; /* 0: not running yet */
+    atomic_bool ended;
+};
+
+/* Starts the thread. If that fails (no file descriptors, threads or address space left), the other functions do nothing. */
+void nudge_start(struct nudge *nudge);
+/* From now on the thread wakes every 0.1 ms on the CPU of the caller; until nudge_pause. */
+void nudge_resume(struct nudge *nudge);
+void nudge_pause(struct nudge *nudge);
+/* Ends it. */
+void nudge_end(struct nudge *nudge);
+
+/* Asks the scheduler for short slices for the calling thread, with which it preempts others sooner (since Linux 6.12). Its
+ * children do not inherit them. */
+void nudge_short_slice(void);
+
+#endif
