@@ -120,8 +120,9 @@ struct tool_setting {
 };
 
 /* For tables of them, which end with {0}: the option with KEY sets MEMBER of TYPE. SET_FLAG: a bool, to true. SET_TEXT: a
- * const char *, to the argument. SET_LETTER: a char, to KEY. SET_WHOLE: a size_t, from LEAST to MOST. SET_NUMBER: a double, from LOW to HIGH; SET_PERCENT: a
- * double, to a hundredth of the argument, which is from 0 to HIGH. A member of another type is not compiled. */
+ * const char *, to the argument. SET_LETTER: a char, to KEY. SET_WHOLE: a size_t, from LEAST to MOST. SET_NUMBER: a double, from
+ * LOW to HIGH; SET_PERCENT: a double, to a hundredth of the argument, which is from 0 to HIGH. A member of another type is not
+ * compiled. */
 #define TOOL_MEMBER(type, member, kind)                                                            \
     (offsetof(type, member) + 0 * sizeof(&((type *)0)->member == (kind *)0))
 #define SET_FLAG(option_key, type, member)                                                         \

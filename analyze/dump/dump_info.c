@@ -51,11 +51,6 @@ static struct table_cell positive(double value)
     return value > 0 ? cell_real(value) : (struct table_cell){0};
 }
 
-static struct table_cell whole_or_real(double value)
-{
-    return value == (double)(uint64_t)value ? cell_count((uint64_t)value) : cell_real(value);
-}
-
 static void put_row(const struct dump_info *info, const struct aggregate *a,
                     const struct pbin_reader *reader, const char *path)
 {
@@ -77,7 +72,7 @@ static void put_row(const struct dump_info *info, const struct aggregate *a,
         cell_text(path),
         cell_text(full ? "full" : "aggregated"),
         cell_count(runs),
-        whole_or_real(samples),
+        cell_whole(samples),
         positive(span > 0 ? samples / span : 0),
         positive(span),
         full ? cell_count(threads) : (struct table_cell){0},

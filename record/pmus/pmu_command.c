@@ -22,6 +22,7 @@
 #include "record/pmus/pmu.h"
 
 enum { MAX_LINE = 512, FIRST_LINE_MS = 10000 };
+enum { FACTOR = 1000 }; /* from the unit of a counter, which may have three decimals, to counts */
 
 struct process {
     const char *command;
@@ -29,7 +30,7 @@ struct process {
     int numbers, status; /* pipes */
     char line[MAX_LINE]; /* begun, not ended */
     size_t length;
-    double scale, factor;         /* to the unit; counters: from it to counts */
+    double scale;                 /* to the unit */
     double last;                  /* the value of the last whole line */
     bool counter, fresh, has_any; /* LAST is new; LAST is set */
 };
@@ -169,7 +170,7 @@ static int read_command(void *state, size_t channel, struct pmu_value *value, st
     if (p->counter && p->last < 0)
         return error_set(err, NULL, NO_OFFSET, "'%s': expected a count, found %g", p->command,
                          p->last);
-    value->count = p->counter ? (uint64_t)llrint(p->last * p->factor) : 0;
+    value->count = p->counter ? (uint64_t)llrint(p->last * FACTOR) : 0;
     return 1;
 }
 
@@ -198,12 +199,14 @@ static int open_command(const struct pmu_request *request, struct pmu_channels *
                         request->unit == NULL && request->kind < 0 ? PMU_POWER : request->kind,
                         &unit, err) != 0)
         return -1;
+    uint64_t range;
+    if (__builtin_mul_overflow(request->range, (uint64_t)FACTOR, &range))
+        return error_set(err, NULL, NO_OFFSET, "--range: too large for a counter with decimals");
     struct process *p = mem_zalloc(1, sizeof *p);
     *p = (struct process){.command = request->argument,
                           .numbers = -1,
                           .status = -1,
                           .scale = unit.scale,
-                          .factor = 1000, /* counters may have three decimals */
                           .counter = unit.energy};
     if (start(p, err) != 0 || await(p, err) != 0) {
         close_command(p);
@@ -212,7 +215,7 @@ static int open_command(const struct pmu_request *request, struct pmu_channels *
     struct pmu_channel *channel = pmu_channel_add(channels, "value", request->argument);
     pmu_channel_quantity(channel, unit.kind, unit.name);
     if (unit.energy)
-        pmu_channel_counter(channel, unit.scale / p->factor, request->range * 1000);
+        pmu_channel_counter(channel, unit.scale / FACTOR, range);
     *state = p;
     return 0;
 }

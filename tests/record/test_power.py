@@ -317,6 +317,8 @@ class Trees(Tree):
                         ["-a", "-p", "log:" + first], ["--interval", "often"], ["--attach", "x"]):
             done = self.sampler(*options)
             self.assertEqual(done.returncode, 2, options)
+        for source in ("cmd:while echo 5; do sleep 0.1; done", "counter:" + self.write("/decimals", "7.125")):
+            self.fails("--range: too large for a counter with decimals", "-p", source, "--unit", "uJ", "--range", str(2**64 - 1))
         self.fails("file: reads a gauge", "-p", "file:" + first, "--unit", "uJ")
         self.fails("expected a number, found 'five'", "-p", "file:" + self.write("/text", "five"))
         self.fails("expected a number, found nothing", "-p", "file:" + self.write("/empty", ""))
