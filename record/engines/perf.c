@@ -322,7 +322,7 @@ static void adapt(struct engine_run *run, uint64_t now)
         run->gave_way = mean > asked;
         mean = cost < allowed / 2 ? fmax(mean / 1.1, asked) : mean;
         perf_sets_rate(&run->sets, mean, mean);
-    } else if (run->setup.kernel && run->switches.part >= 1 && taken >= 50 && used > 0) {
+    } else if (run->setup.kernel && run->switches.part >= 1 && used / asked >= 50 && taken > 0) {
         double ratio =
             taken / (used / asked); /* the reaction of this process is part of an interval */
         perf_sets_rate(&run->sets, fmin(fmax(mean * sqrt(ratio), 0.5 * asked), 1.2 * asked), asked);
