@@ -153,7 +153,7 @@ static void restart(const struct perf_sets *sets, struct perf_sampler *sampler)
 {
     perf_set_period(sets->setup, sampler->fd, sampler->period.length);
     sampler->period.armed = clock_now();
-    sampler->began = counted(sampler);
+    sampler->began = sets->batch ? 0 : counted(sampler); /* batches make up for what is late */
 }
 
 static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double period,
