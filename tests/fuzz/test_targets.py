@@ -1,4 +1,4 @@
-"""The libFuzzer targets: their corpora, past failures, and three seconds of new inputs each. "make fuzz" runs longer.
+"""The libFuzzer targets: their corpora, past failures, and two seconds of new inputs each. "make fuzz" runs longer.
 
 Two targets at a time, beside the other tests (tests/run: BESIDE).
 
@@ -14,7 +14,7 @@ import unittest
 import priority
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fuzz")
-SECONDS = 3
+SECONDS = 2
 
 
 def load():

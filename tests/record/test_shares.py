@@ -257,7 +257,7 @@ class Shares(unittest.TestCase):
             os.chmod(folder, 0o777)
             bursts, sampler = (shutil.copy(os.path.join(BUILD, name), folder) for name in ("samples/bursts", "sampler"))
             raw, pbin = os.path.join(folder, "bursts.bin"), os.path.join(folder, "bursts.pbin")
-            programs = f"{bursts} 200 2000000 5000 & " * os.cpu_count() + "wait"
+            programs = f"{bursts} 150 2000000 5000 & " * os.cpu_count() + "wait"
             for _ in range(4):
                 said = run([sampler, "-q", "--engine", "ptrace", "-o", raw, "--", "sh", "-c", programs],
                            preexec_fn=become_ordinary, cwd="/").stdout
