@@ -251,13 +251,13 @@ class Shares(unittest.TestCase):
     @tool.measured
     def test_programs_on_all_cpus_that_sleep(self):
         """The sampler of an ordinary user shares a CPU with them. When it resumes one, it must not have to wait for the next tick of the
-        kernel: of 3 ms after each wait, 3 to 12 % would be missing."""
+        kernel: of 3 ms after each wait, 5 to 12 % would be missing."""
         errors = []
         with tempfile.TemporaryDirectory() as folder, tool.measurement():
             os.chmod(folder, 0o777)
             bursts, sampler = (shutil.copy(os.path.join(BUILD, name), folder) for name in ("samples/bursts", "sampler"))
             raw, pbin = os.path.join(folder, "bursts.bin"), os.path.join(folder, "bursts.pbin")
-            programs = f"{bursts} 150 2000000 5000 & " * os.cpu_count() + "wait"
+            programs = f"{bursts} 200 2000000 5000 & " * os.cpu_count() + "wait"
             for _ in range(4):
                 said = run([sampler, "-q", "--engine", "ptrace", "-o", raw, "--", "sh", "-c", programs],
                            preexec_fn=become_ordinary, cwd="/").stdout
@@ -267,7 +267,7 @@ class Shares(unittest.TestCase):
                 used = sum(int(ns) for ns in re.findall(r"opening (\d+)", said)) / 1e9
                 errors.append(shown["opening"] / used - 1)
                 os.unlink(raw)
-            self.assertAlmostEqual(sum(errors) / len(errors), 0, delta=0.03, msg=errors)
+            self.assertAlmostEqual(sum(errors) / len(errors), 0, delta=0.045, msg=errors)
 
     def sample_many_threads(self, means="whole CPUs", threads=(100, 2000), prepare=None):
         """The times of both programs [s], ascending, and what they printed. MEANS: in the summary. THREADS: their length [us]
