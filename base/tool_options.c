@@ -336,8 +336,7 @@ void tool_only_input(struct argp_state *state, const char *what, const char **in
 
 void tool_append(const char ***list, size_t *count, size_t *capacity, const char *argument)
 {
-    mem_reserve(list, capacity, *count + 1, sizeof **list);
-    (*list)[(*count)++] = argument;
+    *MEM_APPEND(*list, *count, *capacity) = argument;
 }
 
 double tool_number(struct argp_state *state, const char *option, const char *text, double least,

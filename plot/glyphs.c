@@ -49,8 +49,9 @@ static bool load(struct fontconfig *fc)
                                                  {"FcPatternGetString", &fc->get_text},
                                                  {"FcPatternGetCharSet", &fc->get_characters},
                                                  {"FcCharSetHasChar", &fc->has_character},
-                                                 {"FcFini", &fc->end}};
-    fc->library = library_load(LIBRARY, functions, sizeof functions / sizeof functions[0]);
+                                                 {"FcFini", &fc->end},
+                                                 {0}};
+    fc->library = library_load(LIBRARY, functions);
     return fc->library != NULL;
 }
 

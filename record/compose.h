@@ -4,10 +4,10 @@
 #ifndef RECORD_COMPOSE_H
 #define RECORD_COMPOSE_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/output.h"
 #include "formats/pbin/pmu_kind.h"
-#include "base/buffer.h"
 #include "formats/raw/raw_extension.h"
 #include "record/images.h"
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/library.h"
 #include "base/memory.h"
 
 #define LIBRARY "liblapacke.so.3"
@@ -21,12 +22,10 @@ struct lapack {
 struct lapack *lapack_open(struct error *err)
 {
     struct lapack *lapack = mem_zalloc(1, sizeof *lapack);
-    lapack->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (lapack->handle != NULL) {
-        *(void **)&lapack->dposv = dlsym(lapack->handle, "LAPACKE_dposv");
-        *(void **)&lapack->dsyev = dlsym(lapack->handle, "LAPACKE_dsyev");
-    }
-    if (lapack->dposv != NULL && lapack->dsyev != NULL)
+    const struct library_function functions[] = {
+        {"LAPACKE_dposv", &lapack->dposv}, {"LAPACKE_dsyev", &lapack->dsyev}, {0}};
+    lapack->handle = library_load(LIBRARY, functions);
+    if (lapack->handle != NULL)
         return lapack;
     lapack_close(lapack);
     error_set(err, NULL, NO_OFFSET, "least squares need " LIBRARY ", which cannot be loaded");

@@ -65,8 +65,9 @@ static bool load(struct capstone *cs)
                                                  {"cs_malloc", &cs->malloc},
                                                  {"cs_free", &cs->free},
                                                  {"cs_disasm_iter", &cs->disasm_iter},
-                                                 {"cs_insn_group", &cs->insn_group}};
-    cs->library = library_load(LIBRARY, functions, sizeof functions / sizeof functions[0]);
+                                                 {"cs_insn_group", &cs->insn_group},
+                                                 {0}};
+    cs->library = library_load(LIBRARY, functions);
     return cs->library != NULL;
 }
 

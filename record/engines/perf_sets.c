@@ -175,12 +175,18 @@ static double gone_since(const struct perf_sampler *sampler, uint64_t time)
                    : fmin(passed, (double)sampler->period.length);
 }
 
+/* What is left of INTERVAL after GONE. */
+static double rest_of(double interval, double gone)
+{
+    return interval - fmod(gone, interval);
+}
+
 /* Begins the next period after a sample of SAMPLER at TIME: INTERVAL without what has gone of it. */
 static void arm_rest(struct perf_sets *sets, struct perf_sampler *sampler, double interval,
                      uint64_t time)
 {
     double gone = gone_since(sampler, time);
-    arm(sets, sampler, interval - fmod(gone, interval), 0, false);
+    arm(sets, sampler, rest_of(interval, gone), 0, false);
     sampler->next = sampler->at + (uint64_t)interval;
     sampler->gone = (uint64_t)gone;
 }
@@ -584,8 +590,7 @@ static void begin_batch(struct perf_sets *sets, struct perf_sampler *sampler, ui
         arm(sets, sampler, interval, 0, false);
         sampler->length = (uint64_t)((double)sampler->length * random_uniform(&sets->numbers));
     } else if (counts_now(sampler)) {
-        double gone = gone_since(sampler, time);
-        arm(sets, sampler, interval - fmod(gone, interval), interval, true);
+        arm(sets, sampler, rest_of(interval, gone_since(sampler, time)), interval, true);
     }
 }
 

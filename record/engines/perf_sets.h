@@ -76,7 +76,8 @@ struct perf_set {
         uint64_t since;  /* CPU time of samples since the last one that counted [ns] ... */
         uint64_t due;    /* ... and how much the next one that counts needs */
         uint64_t used;   /* CPU time of samples since it was armed [ns] */
-        /* CPU time of the thread on this CPU [ns], 0: unknown: until it was armed, at the last sample, and when the next one counts */
+        /* CPU time of the thread on this CPU [ns], 0: unknown: until it was armed, at the last sample, and when the next one
+         * counts */
         uint64_t began, at, next;
         uint64_t gone; /* the same since one counted ... */
         bool whole;    /* ... which is all that the thread has used since then */

@@ -37,7 +37,7 @@ struct engine_run {
     uint64_t woken, begin,
         resumed; /* absolute [ns]: end of the last wait; start of the sample; last resumption of a thread for it */
     int priority; /* with a real-time priority the sampler gets a CPU at once; 0: it has none */
-    struct nudge nudge; /* for the latter */
+    struct nudge nudge; /* if it has none */
     struct tracee self; /* the tracer, with its times at the wake-up for the sample */
     uint64_t late;      /* delay of that wake-up [ns] */
     bool sleepers;      /* a thread of the last sample sometimes sleeps */

@@ -73,9 +73,9 @@ static bool load_nvml(struct nvml *n)
         {"nvmlDeviceGetHandleByIndex_v2", &n->handle},
         {"nvmlDeviceGetName", &n->name},
         {"nvmlDeviceGetTotalEnergyConsumption", &n->energy},
-        {"nvmlErrorString", &n->text}};
-    n->library =
-        library_load("libnvidia-ml.so.1", functions, sizeof functions / sizeof functions[0]);
+        {"nvmlErrorString", &n->text},
+        {0}};
+    n->library = library_load("libnvidia-ml.so.1", functions);
     if (n->library == NULL || n->init() == 0)
         return n->library != NULL;
     dlclose(n->library);
@@ -114,8 +114,9 @@ static bool load_amdsmi(struct amdsmi *a)
                                                  {"amdsmi_shut_down", &a->shutdown},
                                                  {"amdsmi_get_socket_handles", &a->sockets},
                                                  {"amdsmi_get_processor_handles", &a->processors},
-                                                 {"amdsmi_get_energy_count", &a->energy}};
-    a->library = library_load("libamd_smi.so", functions, sizeof functions / sizeof functions[0]);
+                                                 {"amdsmi_get_energy_count", &a->energy},
+                                                 {0}};
+    a->library = library_load("libamd_smi.so", functions);
     if (a->library == NULL || a->init(gpus) == 0)
         return a->library != NULL;
     dlclose(a->library);

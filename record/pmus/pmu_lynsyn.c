@@ -85,9 +85,9 @@ static int load_usb(struct usb *usb, struct error *err)
         {"libusb_release_interface", &usb->release},
         {"libusb_bulk_transfer", &usb->bulk},
         {"libusb_control_transfer", &usb->control},
-        {"libusb_error_name", &usb->error_name}};
-    usb->library =
-        library_load("libusb-1.0.so.0", functions, sizeof functions / sizeof functions[0]);
+        {"libusb_error_name", &usb->error_name},
+        {0}};
+    usb->library = library_load("libusb-1.0.so.0", functions);
     if (usb->library != NULL)
         return 0;
     return error_set(err, NULL, NO_OFFSET,
