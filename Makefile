@@ -41,7 +41,8 @@ ifneq ($(ASAN)$(DEBUG),)
 ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3,$(ALL_CFLAGS))
 endif
 ifdef ASAN
-ALL_CFLAGS += -fsanitize=address,undefined \
+# Without null and object-size: the address sanitizer finds what they find, and they take a sixth of the time to compile.
+ALL_CFLAGS += -fsanitize=address,undefined -fno-sanitize=null,object-size \
               -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # The objects of clang also serve the fuzz targets; its runtime is linked statically anyway. At fixed addresses, a tool starts
 # a sixth faster, which tests do ten thousands of times.
@@ -217,7 +218,7 @@ programs: all $(UNIT) $(DRIVER) $(if $(ASAN),$(if $(IS_CLANG),fuzzers)) ## build
 
 check-only: all $(UNIT) $(DRIVER) ## as check, without looking for packages
 	$(if $(ASAN)$(DEBUG)$(filter-out fuzz%,$(TEST)),,@$(MAKE) --no-print-directory $(JOBS) CC=clang-14 ASAN=1 fuzzers)
-	BUILD=$(BUILD) tests/run -j 2 $(if $(ASAN),--built) $(if $(TEST),-k '$(TEST)')
+	BUILD=$(BUILD) tests/run $(if $(ASAN),-j 4 --built,-j 3) $(if $(TEST),-k '$(TEST)')
 
 fuzz: all ## fuzz every parser for 10^8 executions or FUZZ_SECONDS (default 7200) each; TARGET="raw ...": only these
 	BUILD=$(BUILD) tests/fuzz/fuzz $(TARGET)

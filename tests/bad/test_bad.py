@@ -149,8 +149,8 @@ class EveryTool(BadCase):
                         self.assertLess(ended.peak, 64 * tool.MB)
 
     def test_bzip2_bomb(self):
-        """1 GB of zeros in a few hundred bytes; for prof2pbin also after a good header."""
-        zeros = bz2.compress(bytes(64 * tool.MB)) * 16
+        """256 MB of zeros in a few hundred bytes; for prof2pbin also after a good header."""
+        zeros = bz2.compress(bytes(32 * tool.MB)) * 8
         after_header = bz2.compress(raw.header(small_run(), 3, "<", samples=1 << 40, maps=0)) + zeros
         cases = [(name, zeros) for name in TOOLS] + [("prof2pbin", after_header)]
         for name, data in tool.some(cases, 3):

@@ -570,8 +570,8 @@ class Hostile(Case):
     def test_bomb(self):
         import bz2
         data = gmonfile.gnu(Profile([Histogram(0x1000, 0x2000, [])]))
-        data = self.patched(data, 0x25, "<I", 2**31) + bytes(400 << 20)
-        file = self.file("gmon.out.bz2", bz2.compress(data, 1))
+        data = self.patched(data, 0x25, "<I", 2**31)
+        file = self.file("gmon.out.bz2", bz2.compress(data) + bz2.compress(bytes(50 << 20)) * 8)
         memory = None if tool.is_asan() else 700 * tool.MB
         ended = self.fails(["gmon2pbin", "-e", self.elf(), file], memory=memory, timeout=60)
         self.assertIn("256 MiB", ended.err)

@@ -601,7 +601,7 @@ class Hostile(Case):
             rng, said = random.Random(7), collections.Counter()
             elf = Elf(p)
             debug = [s for s in elf.sections if s["name"].startswith(".debug_")]
-            for i in range(1000 // SLOW):
+            for i in range(500 // SLOW):
                 d = bytearray(data)
                 for _ in range(rng.choice((1, 1, 4, 16))):
                     s = rng.choice(debug)
