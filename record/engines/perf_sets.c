@@ -553,7 +553,19 @@ static double draw_batch(struct perf_sets *sets)
     return draw_even(sets) * (1 + fmin(fmax(part, -most_balance), most_balance));
 }
 
-/* Draws the period of the next batch after a sample at TIME on CPU, but not while THREAD waits, and not later, when
+/* Begins equal periods after the last sample of SAMPLER, at TIME. What the thread has used since the sample that counted, SINCE ns
+ * and from TIME on if it RUNS, is in the interval of the next one. */
+static void arm_equal(struct perf_sets *sets, struct perf_sampler *sampler, double period,
+                      uint64_t since, bool runs, uint64_t time)
+{
+    uint64_t old = sampler->period.length;
+    arm(sets, sampler, period, 0, false);
+    uint64_t passed = sampler->period.armed - time;
+    /* it has waited if there was no sample for longer than a period: then it has used any part of one */
+    sampler->since = since + (!runs ? 0 : passed < old ? passed : old / 2);
+}
+
+/* Draws the period of the next batch after the last sample, at TIME on CPU, but not while THREAD waits, and not later, when
  * it may have waited and may now wait for a CPU: that period would begin with what it does next, which would never be
  * sampled. The old period goes on instead, from where in it the thread began to wait, until the batch is overdue:
  * then the next sample comes at any moment of a period. A sample on the CPU that this process runs on has just
@@ -573,47 +585,76 @@ static void renew(struct perf_sets *sets, const struct perf_thread *thread,
     if (!counts && !process_thread_runs((pid_t)thread->pid, (pid_t)thread->tid))
         return;
     double period = draw_batch(sets);
-    if (counts || !late) {
-        uint64_t old = sampler->period.length; /* of samples that have yet to be read, too */
-        arm(sets, sampler, period, 0, false);
-        sets->ahead -= (double)((sampler->period.armed - time) % old);
-    } else
+    if (counts || !late)
+        arm_equal(sets, sampler, period, 0, counts, time);
+    else
         arm(sets, sampler, period * random_uniform(&sets->numbers), period, true);
 }
 
-/* The first batch begins right after a sample, and continues as if it had begun before the thread, at any moment. Until then,
- * a late sample is followed by what is left of its interval. */
+/* The first batch begins right after a sample, and continues as if it had begun before the thread, at any moment. */
 static void begin_batch(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
 {
-    double interval = (double)sampler->due;
-    if ((double)(clock_now() - time) <= fmax(soon * sets->mean, soonest)) {
-        arm(sets, sampler, interval, 0, false);
-        sampler->length = (uint64_t)((double)sampler->length * random_uniform(&sets->numbers));
-    } else if (counts_now(sampler)) {
-        arm(sets, sampler, rest_of(interval, gone_since(sampler, time)), interval, true);
+    double passed = (double)(clock_now() - time);
+    bool counts = counts_now(sampler);
+    if (!counts && passed > fmax(soon * sets->mean, soonest))
+        return;
+    arm_equal(sets, sampler, (double)sampler->due, sampler->since, counts, time);
+    sampler->length = (uint64_t)((double)sampler->length * random_uniform(&sets->numbers));
+}
+
+void perf_sets_renew(struct perf_sets *sets)
+{
+    for (struct perf_set *set = sets->read ? sets->list : NULL; set != NULL; set = set->chain) {
+        for (size_t i = 0; set->read && i < sets->setup->cpu_count; i++) {
+            struct perf_sampler *sampler = &set->samplers[i];
+            uint64_t latest = sampler->latest;
+            sampler->latest = 0;
+            if (latest > 0 && sampler->birth)
+                begin_batch(sets, sampler, latest);
+            else if (latest > 0 && set->owner != NULL)
+                renew(sets, set->owner, sampler, i, latest);
+        }
+        set->read = false;
     }
+    sets->read = false;
+}
+
+/* A sample of SAMPLER at TIME in one of several equal periods. Returns as perf_set_sampled. */
+static double sampled_equal(struct perf_sets *sets, struct perf_set *set,
+                            struct perf_sampler *sampler, uint64_t time)
+{
+    bool replaced = time < sampler->period.armed; /* then its period is in SINCE */
+    uint64_t period = period_at(sampler, time)->length, since = sampler->since;
+    uint64_t span = replaced ? period : period + since;
+    sampler->since = replaced && since > period ? since - period : 0;
+    sets->ahead += sets->mean - (double)span;
+    if (!replaced) {
+        sampler->latest = time;
+        set->read = sets->read = true;
+    }
+    return (double)span;
 }
 
 static double sampled(struct perf_sets *sets, struct perf_thread *thread,
-                      struct perf_sampler *sampler, size_t cpu, uint64_t time)
+                      struct perf_sampler *sampler, uint64_t time)
 {
-    if (sets->batch && !sampler->birth) {
-        double period = (double)sampler->period.length;
-        sets->ahead += sets->mean - period;
-        renew(sets, thread, sampler, cpu, time);
-        return period;
-    }
-    bool before = !sets->batch && time < sampler->period.armed && sampler->at > 0;
+    bool replaced = time < sampler->period.armed;
+    if (sets->batch && (replaced || !sampler->birth))
+        return sampled_equal(sets, thread->own, sampler, time);
+    bool before = replaced && sampler->at > 0;
     double span = before ? count_before(sets, sampler, time) : count_due(sets, sampler);
+    if (sampler->latest > 0) /* others may follow the one that counts */
+        sampler->latest = time;
     if (span <= 0 || keeps_period(sets, sampler))
         return span;
     thread->former = sampler->period.length;
     thread->interval = sampler->period.interval;
     thread->since = 0;
     thread->due = sampler->due;
-    if (sets->batch)
-        begin_batch(sets, sampler, time);
-    else
+    if (sets->batch) {
+        sampler->latest = time;
+        thread->own->read = sets->read = true;
+    } else
         arm_rest(sets, sampler, (double)sampler->due, time);
     sampler->whole = !sets->batch;
     return span;
@@ -651,7 +692,7 @@ double perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size
     if (sets->random && sampler == NULL && thread->from != NULL)
         inherited_sample(sets, thread, cpu, time);
     if (sets->random && sampler != NULL && (time >= sampler->period.armed || !sampler->born))
-        span = sampled(sets, thread, sampler, cpu, time);
+        span = sampled(sets, thread, sampler, time);
     else if (sets->random)
         span = count_overdue(sets, thread);
     if (span > 0)

@@ -18,8 +18,9 @@
  * Above RAW_PERF_EACH Hz, waking up for each sample costs too much: 7 % of a CPU at 1 kHz on a virtual machine. There a period
  * is used for a batch of PERF_BATCH samples (at least 1 ms) and is uniform in 0.5 to 1.5 means: a program with a
  * matching period is seen at one phase for no longer than that, and over all batches the error of a share is that of
- * independent samples. The next batch begins right after a sample, while the thread runs: a period that is set while it
- * waits, for an event or for a CPU, would begin with what it does next, which would be missed.
+ * independent samples. The next batch begins after the last sample that has been read, while the thread runs: a period that is
+ * set while it waits, for an event or for a CPU, would begin with what it does next, which would be missed. What the thread has
+ * used since that sample is in the interval of the next one.
  *
  * The first sample of a thread comes after what is left of such an interval at a random moment, so that all of a short
  * thread is sampled at the same rate. At high rates, the interval that this is a part of follows, too: equal intervals are
@@ -62,6 +63,7 @@ struct perf_set {
     struct perf_thread *heirs;
     int mark;        /* file descriptor, see perf_open_mark */
     uint64_t opened; /* when all samplers were open [CLOCK_MONOTONIC] */
+    bool read;       /* a sampler has LATEST */
     bool fired;      /* an heir has a sample from ... */
     size_t fired_on; /* ... this CPU */
     struct perf_sampler {
@@ -71,6 +73,7 @@ struct perf_set {
         uint64_t sown;             /* when one was [CLOCK_MONOTONIC] */
         struct perf_period period; /* this one ... */
         struct perf_period past[PERF_PAST]; /* ... and those before, the latest first */
+        uint64_t latest; /* last sample of a batch, if another may begin after it; or 0 */
         uint64_t tried;  /* when a new one was last considered [CLOCK_MONOTONIC] */
         uint64_t length; /* how long it is used for a batch [ns] */
         uint64_t since;  /* CPU time of samples since the last one that counted [ns] ... */
@@ -95,6 +98,7 @@ struct perf_sets {
     bool full;      /* out of file descriptors */
     bool off;       /* all samplers pause */
     bool closed;    /* there are none */
+    bool read;      /* some set was, see perf_sets_renew */
     bool fired;     /* those of some set */
     double opening; /* how long it takes to open samplers [ns] */
     struct random numbers;
@@ -135,6 +139,10 @@ void perf_set_open_late(struct perf_sets *sets, struct perf_thread *thread);
  * how much CPU time the sample stands for, an interval [ns], or 0 if it does not count. */
 double perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
                         uint64_t time);
+
+/* After all samples so far have been given to perf_set_sampled: begins batches. If a batch began after one of several samples
+ * that are read together, the others would be taken for its own. */
+void perf_sets_renew(struct perf_sets *sets);
 
 /* Opens samplers for threads that have samples but have only inherited their samplers. */
 void perf_sets_adopt(struct perf_sets *sets);

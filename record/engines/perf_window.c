@@ -19,8 +19,9 @@ static const double idle =
  * length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
 enum {
-    FEW = 4,   /* mean intervals that show whether threads run */
-    SHORT = 16 /* part of a window in which CPU time may be divided in proportion to time */
+    FEW = 4,      /* mean intervals that show whether threads run */
+    SHORT = 16,   /* part of a window in which CPU time may be divided in proportion to time */
+    MOST_LEFT = 2 /* mean intervals of a CPU that are left for the next window */
 };
 
 void perf_window_free(struct perf_window *w)
@@ -245,6 +246,20 @@ static uint64_t used_until(const struct engine_run *run, uint64_t used, uint64_t
     return (double)used > after ? used - (uint64_t)after : 0;
 }
 
+/* How much of the CPU time USED in the window is divided among its sightings; ALL: nothing is left for the next window. In a batch,
+ * it is known what a sighting stands for, and a window often ends shortly before a sighting, whose time is before the end: if that
+ * was divided among the others, what precedes a wait would get too little, and what follows it too much. */
+static double divided(struct engine_run *run, uint64_t used, bool all)
+{
+    struct perf_window *w = &run->window;
+    double have = w->left + (double)used, spans = 0;
+    for (size_t i = 0; i < w->count && !all; i++)
+        spans += w->entries[i].total ? 0 : w->entries[i].span;
+    double most = MOST_LEFT * run->sets.mean * (double)run->counter_count;
+    w->left = all || !run->sets.batch ? 0 : fmin(fmax(have - spans, 0), most);
+    return have - w->left;
+}
+
 /* The time up to UNTIL in which some thread ran, if the program used so much CPU time. */
 static double busy_time(const struct engine_run *run, uint64_t until, uint64_t used)
 {
@@ -276,7 +291,7 @@ void perf_window_end(struct engine_run *run, uint64_t until, bool at_once)
         return;
     }
     w->cpu += used;
-    emit_entries(run, w->count, w->sightings, until, (double)used, busy);
+    emit_entries(run, w->count, w->sightings, until, divided(run, used, at_once), busy);
     if (busy < span)
         fill(run, until);
 }
@@ -338,7 +353,7 @@ void perf_window_read(struct engine_run *run, uint64_t read)
         return;
     }
     w->cpu += used;
-    emit_entries(run, count, sightings, read, (double)used, busy_time(run, read, used));
+    emit_entries(run, count, sightings, read, divided(run, used, true), busy_time(run, read, used));
     fill(run, read);
 }
 

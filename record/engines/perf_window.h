@@ -4,7 +4,8 @@
  * of 10 ms or more that contain some sightings. The CPU time of a window is divided among its threads in proportion to the
  * intervals that their sightings stand for: one of two busy threads may, by chance, have half as many sightings again as the
  * other. The sightings of a thread get equal parts where intervals are independent of each other, which is more precise than
- * charging each its own; in a batch, a short interval is followed by others, and each gets its own.
+ * charging each its own; in a batch, a short interval is followed by others, and each gets its own. What a window of a batch has in
+ * addition, up to two mean intervals for each CPU, is left for the next one, unless power was read.
  *
  * The interval before a sample, with its energy, belongs to the sample. Therefore each sighting gets the same part of
  * the time in which some thread ran as of the CPU time, and idle time ends with samples without threads:
@@ -50,6 +51,7 @@ struct perf_window {
     struct engine_thread *threads; /* of the next sample */
     size_t thread_count, thread_capacity;
     uint64_t cpu, clock; /* at its beginning: CPU time of the program, CLOCK_MONOTONIC */
+    double left;         /* CPU time before it that has not been divided among sightings [ns] */
     uint64_t length;     /* minimum [ns] */
     uint64_t cost;       /* of ending it [ns], smoothed */
     uint64_t read,
