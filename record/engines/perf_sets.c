@@ -126,7 +126,7 @@ static void set_period(struct perf_sets *sets, struct perf_sampler *sampler, dou
     sampler->born = sampler->birth;
     sampler->birth = birth;
     sampler->seed = false;
-    sampler->since = sampler->used = sampler->gone = 0;
+    sampler->since = sampler->used = sampler->gone = sampler->latest = 0;
     sampler->whole = false;
     sampler->length = (uint64_t)batch_length(sets);
 }
