@@ -146,7 +146,7 @@ def clang_tidy(root):
                 kept[i].write(found[i])
         return found
 
-    for group, findings in each(look, [paths[i:i + 16] for i in range(0, len(paths), 16)]):
+    for group, findings in each(look, [paths[i:i + 4] for i in range(0, len(paths), 4)]):
         yield from zip(group, findings)
 
 

@@ -95,6 +95,7 @@ static ssize_t sim_read(int fd, uint64_t *value)
 #define perf_sets_rate     sim_sets_rate
 #define perf_sets_turn     sim_sets_turn
 #define perf_sets_adopt    sim_sets_adopt
+#define perf_sets_renew    sim_sets_renew
 #define perf_sets_share    sim_sets_share
 #define perf_sets_part     sim_sets_part
 #define perf_set_open      sim_set_open
@@ -108,6 +109,7 @@ void sim_sets_free(struct perf_sets *sets);
 void sim_sets_rate(struct perf_sets *sets, double mean, double exact);
 void sim_sets_turn(struct perf_sets *sets, bool on);
 void sim_sets_adopt(struct perf_sets *sets);
+void sim_sets_renew(struct perf_sets *sets);
 bool sim_sets_share(const struct perf_sets *sets);
 void sim_sets_part(struct perf_sets *sets, uint64_t born);
 int sim_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_exec);
@@ -181,6 +183,7 @@ static void run_thread(struct perf_sets *sets, struct perf_thread *thread, doubl
         }
         count = 0;
         read_at = INFINITY;
+        perf_sets_renew(sets);
         perf_sets_adopt(sets);
     }
 }
