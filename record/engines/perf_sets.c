@@ -175,18 +175,12 @@ static double gone_since(const struct perf_sampler *sampler, uint64_t time)
                    : fmin(passed, (double)sampler->period.length);
 }
 
-/* What is left of INTERVAL after GONE. */
-static double rest_of(double interval, double gone)
-{
-    return interval - fmod(gone, interval);
-}
-
 /* Begins the next period after a sample of SAMPLER at TIME: INTERVAL without what has gone of it. */
 static void arm_rest(struct perf_sets *sets, struct perf_sampler *sampler, double interval,
                      uint64_t time)
 {
     double gone = gone_since(sampler, time);
-    arm(sets, sampler, rest_of(interval, gone), 0, false);
+    arm(sets, sampler, interval - fmod(gone, interval), 0, false);
     sampler->next = sampler->at + (uint64_t)interval;
     sampler->gone = (uint64_t)gone;
 }
@@ -619,6 +613,14 @@ void perf_sets_renew(struct perf_sets *sets)
     sets->read = false;
 }
 
+/* A batch may begin after a sample of SAMPLER, of SET, at TIME. */
+static void renew_after(struct perf_sets *sets, struct perf_set *set, struct perf_sampler *sampler,
+                        uint64_t time)
+{
+    sampler->latest = time;
+    set->read = sets->read = true;
+}
+
 /* A sample of SAMPLER at TIME in one of several equal periods. Returns as perf_set_sampled. */
 static double sampled_equal(struct perf_sets *sets, struct perf_set *set,
                             struct perf_sampler *sampler, uint64_t time)
@@ -628,10 +630,8 @@ static double sampled_equal(struct perf_sets *sets, struct perf_set *set,
     uint64_t span = replaced ? period : period + since;
     sampler->since = replaced && since > period ? since - period : 0;
     sets->ahead += sets->mean - (double)span;
-    if (!replaced) {
-        sampler->latest = time;
-        set->read = sets->read = true;
-    }
+    if (!replaced)
+        renew_after(sets, set, sampler, time);
     return (double)span;
 }
 
@@ -651,10 +651,9 @@ static double sampled(struct perf_sets *sets, struct perf_thread *thread,
     thread->interval = sampler->period.interval;
     thread->since = 0;
     thread->due = sampler->due;
-    if (sets->batch) {
-        sampler->latest = time;
-        thread->own->read = sets->read = true;
-    } else
+    if (sets->batch)
+        renew_after(sets, thread->own, sampler, time);
+    else
         arm_rest(sets, sampler, (double)sampler->due, time);
     sampler->whole = !sets->batch;
     return span;
