@@ -62,6 +62,15 @@ report.after = state();
 """
 
 
+def dumped(folder, page, *options):
+    """The report in the file PAGE, when its scripts have run."""
+    out = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", *options,
+                          f"--user-data-dir={folder}/profile", "--dump-dom", "file://" + page],
+                         capture_output=True, timeout=60, check=True, stdin=subprocess.DEVNULL)
+    text = re.search(r'<pre id="report">(.*?)</pre>', out.stdout.decode(), re.S).group(1)
+    return json.loads(html.unescape(text))
+
+
 def browse(folder, svgs, script):
     """What SCRIPT reports of the pictures. The scripts of several pictures are removed, because they would interfere."""
     svgs = [s[s.index("<svg"):].replace("document.documentElement", "document.querySelector('svg')") for s in svgs]
@@ -69,13 +78,8 @@ def browse(folder, svgs, script):
         svgs = [re.sub("<script.*</script>", "", s, flags=re.S) for s in svgs]
     svg = "".join(f"<div>{s}</div>" for s in svgs)
     page = os.path.join(folder, "page.html")
-    with open(page, "w", encoding="utf-8") as f:
-        f.write(PAGE % (svg, script))
-    out = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000",
-                          f"--user-data-dir={folder}/profile", "--dump-dom", "file://" + page],
-                         capture_output=True, timeout=60, check=True, stdin=subprocess.DEVNULL)
-    text = re.search(r'<pre id="report">(.*?)</pre>', out.stdout.decode(), re.S).group(1)
-    return json.loads(html.unescape(text))
+    write_text(page, PAGE % (svg, script))
+    return dumped(folder, page, "--virtual-time-budget=2000")
 
 
 # before the page's own end: errors, and a report of what a script did and saw
@@ -98,14 +102,23 @@ function pixels(canvas) {
 }
 function later(act) { return new Promise(function (done) { setTimeout(function () { done(act && act()); }, 60); }); }
 </script>"""
-RUN = """<pre id="report"></pre><script>(async function () {
+RUN = """<script>(async function () {
 var report = {};
 await later();
 try { %s } catch (e) { errors.push(String(e)); }
 report.errors = errors;
 report.touched = touched;
-document.getElementById('report').textContent = JSON.stringify(report);
+parent.postMessage([%d, report], '*');
 })();</script>"""
+# a frame for each page: the start of Chromium takes a second of CPU time
+FRAMES = """<!DOCTYPE html><meta charset="utf-8"><pre id="report"></pre><script>
+var reports = {};
+window.onmessage = function (e) {
+  reports[e.data[0]] = e.data[1];
+  document.getElementById('report').textContent = JSON.stringify(reports);
+};
+</script>%s"""
+FRAME = '<iframe src="page%d.html" width="1200" height="800"></iframe>'
 
 
 # keeps the texts that are drawn on canvases
@@ -115,19 +128,26 @@ CanvasRenderingContext2D.prototype.fillText = function (t) { window.drawn.push(S
 """
 
 
-def open_page(folder, page, script):
-    """What SCRIPT reports of an interactive page, whose policy is widened for it by a nonce."""
-    page = page.replace("script-src ", "script-src 'nonce-test' ", 1)
-    watch, run = WATCH.replace("<script>", "<script nonce=\"test\">"), RUN.replace("<script>", "<script nonce=\"test\">")
-    page = page.replace("<style>", watch + "<style>", 1).replace("</body>", run % script + "</body>")
-    path = os.path.join(folder, "page.html")
+def write_text(path, text):
     with open(path, "w", encoding="utf-8") as f:
-        f.write(page)
-    out = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
-                          "--window-size=1200,800", f"--user-data-dir={folder}/profile", "--dump-dom", "file://" + path],
-                         capture_output=True, timeout=60, check=True, stdin=subprocess.DEVNULL)
-    text = re.search(r'<pre id="report">(.*?)</pre>', out.stdout.decode(), re.S).group(1)
-    return json.loads(html.unescape(text))
+        f.write(text)
+
+
+def scripted(page, script, number):
+    """PAGE with SCRIPT, whose report is number NUMBER, and a policy that is widened for it by a nonce."""
+    page = page.replace("script-src ", "script-src 'nonce-test' ", 1)
+    watch, run = (text.replace("<script>", "<script nonce=\"test\">") for text in (WATCH, RUN % (script, number)))
+    return page.replace("<style>", watch + "<style>", 1).replace("</body>", run + "</body>")
+
+
+def open_pages(folder, pages, script):
+    """What SCRIPT reports of each of the interactive PAGES."""
+    for number, page in enumerate(pages):
+        write_text(os.path.join(folder, f"page{number}.html"), scripted(page, script, number))
+    path = os.path.join(folder, "frames.html")
+    write_text(path, FRAMES % "".join(FRAME % number for number in range(len(pages))))
+    reports = dumped(folder, path, "--virtual-time-budget=5000", f"--window-size=1250,{850 * len(pages)}")
+    return [reports[str(number)] for number in range(len(pages))]
 
 
 class Vendored(unittest.TestCase):
@@ -204,9 +224,13 @@ class Page(tool.Case):
 @unittest.skipIf(CHROMIUM is None, "no chromium (apt-get install chromium)")
 class Interactive(Page):
     def drive(self, page, script):
-        report = open_page(self.folder, page, script)
-        self.assertEqual((report["errors"], report["touched"]), ([], 0))
-        return report
+        return self.drive_all([page], script)[0]
+
+    def drive_all(self, pages, script):
+        reports = open_pages(self.folder, pages, script)
+        for report in reports:
+            self.assertEqual((report["errors"], report["touched"]), ([], 0))
+        return reports
 
     test_one_file_without_network = test_same_bytes = None
     test_values_are_those_of_the_table = test_other_kinds_say_so = None
@@ -247,6 +271,7 @@ class Interactive(Page):
             empty.append(os.path.join(self.folder, f"{name}.pbin"))
             self.succeeds(["pbin-aggregate", "-q", "-k", "binary,function", source, "--filter=function=none", "-o", empty[-1]])
         none = "--filter=function=none"
+        pages = []
         for kind, *argv in (("bars", empty[0]), ("bars", empty[1]), ("bars", test_plot.RUNS[0], none), ("compare", empty[0], empty[0]),
                             ("compare", *test_plot.RUNS[:2], none), ("flame", "-k", "binary,function", empty[0]),
                             ("flame", test_plot.RUNS[0], none), ("hist", test_plot.CALLS, none), ("hist", empty[1]),
@@ -254,17 +279,18 @@ class Interactive(Page):
             with self.subTest(kind=kind, argv=argv):
                 ended = self.succeeds(["pbin-plot", kind, *argv, "--format=html"])
                 self.assertIn("nothing is selected: ", ended.err)
-                report = self.drive(ended.out.decode(), "report.title = texts('h1');")
-                self.assertEqual(report["title"], ["Nothing is selected"])
+                pages.append(ended.out.decode())
+        reports = self.drive_all(pages, "report.title = texts('h1');")
+        self.assertEqual([report["title"] for report in reports], 11 * [["Nothing is selected"]])
 
     def test_rows_beside_idle_energy(self):
         """What is not code does not make the bars of code too small to see; both are drawn to scale among themselves."""
         files = [self.file(f"wait{i}.pbin", test_extremes.waiting(i)) for i in range(2)]
-        for kind, inputs in (("bars", files[:1]), ("compare", files)):
-            report = self.drive(self.page(kind, *inputs), """
-                report.names = texts('td.name');
-                report.widths = all('td.bar').map(function (c) { return c.querySelector('.value').offsetWidth / c.offsetWidth; });
-                report.cuts = all('td.bar').map(function (c) { return c.querySelectorAll('.cut').length; });""")
+        reports = self.drive_all([self.page("bars", files[0]), self.page("compare", *files)], """
+            report.names = texts('td.name');
+            report.widths = all('td.bar').map(function (c) { return c.querySelector('.value').offsetWidth / c.offsetWidth; });
+            report.cuts = all('td.bar').map(function (c) { return c.querySelectorAll('.cut').length; });""")
+        for kind, report in zip(("bars", "compare"), reports):
             width = dict(zip(report["names"], report["widths"]))
             self.assertEqual(report["names"][0], "_idle")
             self.assertEqual(report["cuts"], [2, 0, 0, 0], kind)
@@ -397,21 +423,19 @@ class Interactive(Page):
                 "javascript:alert(1)", "<!--<script>", "${alert(1)}", "\u2028alert(1)", "__proto__", "constructor"]
         evil += [name for name in test_plot.HOSTILE if name not in evil]
         file = plotdata.pbin(self.folder, "evil", evil, test_plot.call, samples=600)
-        for kind in ("bars", "timeline", "heatmap", "flame", "compare"):
-            with self.subTest(kind):
-                page = self.page(kind, file, *([test_plot.RUNS[0]] if kind == "compare" else []))
-                report = self.drive(page, """
-                    all('tbody tr, .flame div, .u-over').forEach(function (e) {
-                      hover(e); mouse(e, 'mousemove', 0.5, 0.5); mouse(e, 'mouseover', 0.5, 0.5);
-                    });
-                    all('.tools button').forEach(function (b) { b.click(); b.click(); });
-                    await later();
-                    report.names = all('td.name').map(function (e) { return e.title; });
-                    report.elements = all('img, iframe, object, script:not([nonce]):not([id])').length;
-                    report.handlers = all('[onerror], [onmouseover], [href], [src]').length;""")
-                self.assertEqual((report["elements"], report["handlers"]), (1, 0))  # its own script
-                if kind == "bars":
-                    self.assertLessEqual({n for n in evil[:6]} | {"__proto__", "constructor"}, set(report["names"]))
+        pages = [self.page(kind, file) for kind in ("bars", "timeline", "heatmap", "flame")]
+        reports = self.drive_all([*pages, self.page("compare", file, test_plot.RUNS[0])], """
+            all('tbody tr, .flame div, .u-over').forEach(function (e) {
+              hover(e); mouse(e, 'mousemove', 0.5, 0.5); mouse(e, 'mouseover', 0.5, 0.5);
+            });
+            all('.tools button').forEach(function (b) { b.click(); b.click(); });
+            await later();
+            report.names = all('td.name').map(function (e) { return e.title; });
+            report.elements = all('img, iframe, object, script:not([nonce]):not([id])').length;
+            report.handlers = all('[onerror], [onmouseover], [href], [src]').length;""")
+        for report in reports:
+            self.assertEqual((report["elements"], report["handlers"]), (1, 0))  # its own script
+        self.assertLessEqual({n for n in evil[:6]} | {"__proto__", "constructor"}, set(reports[0]["names"]))
 
 
 @unittest.skipIf(CHROMIUM is None, "no chromium (apt-get install chromium)")
