@@ -218,7 +218,7 @@ programs: all $(UNIT) $(DRIVER) $(if $(ASAN),$(if $(IS_CLANG),fuzzers)) ## build
 
 check-only: all $(UNIT) $(DRIVER) ## as check, without looking for packages
 	$(if $(ASAN)$(DEBUG)$(filter-out fuzz%,$(TEST)),,@$(MAKE) --no-print-directory $(JOBS) CC=clang-14 ASAN=1 fuzzers)
-	BUILD=$(BUILD) tests/run -j $(if $(ASAN),4 --built,2) $(if $(TEST),-k '$(TEST)')
+	BUILD=$(BUILD) tests/run -j $(if $(ASAN),4 --built,3) $(if $(TEST),-k '$(TEST)')
 
 fuzz: all ## fuzz every parser for 10^8 executions or FUZZ_SECONDS (default 7200) each; TARGET="raw ...": only these
 	BUILD=$(BUILD) tests/fuzz/fuzz $(TARGET)

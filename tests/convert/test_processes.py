@@ -1029,6 +1029,7 @@ class KernelShare(Case):
             self.assertEqual(set(pcs), {KERNEL, 0x8ff0}, (often, name))
             self.assertGreater(pcs[0x8ff0], 0.8 * 2000)
 
+    @tool.plain_only
     def test_threads_stand_for_themselves(self):
         """Many threads of a name share a CPU, and each is seen running in a few samples: half of these first in a call, and only at
         the end in its own user code; the others only in calls, but preempted in their own code. A hundredth is in the kernel."""

@@ -1016,8 +1016,8 @@ class Signals:
 
     def test_killed_sampler(self):
         marker = os.path.join(self.folder, "ended")
-        script = f"{sample('burn')} 2.5 >/dev/null; exit 0"
-        for command in ([sample("burn"), "2.5", "2"], ["/bin/sh", "-c", script]):
+        script = f"{sample('burn')} 1.6 >/dev/null; exit 0"
+        for command in ([sample("burn"), "1.6", "2"], ["/bin/sh", "-c", script]):
             running, pid = self.start(*command, stdin=subprocess.DEVNULL)
             time.sleep(1.3)
             running.kill()
@@ -1107,9 +1107,9 @@ class Attach:
         return {tid for _, tid, _, _, flags, _ in Profile(self.out).sightings() if flags & RAN and not flags & TOTAL}
 
     def test_process_runs_on(self):
-        program = self.begin("1.2", "3")
+        program = self.begin("0.7", "3")
         threads = {int(tid) for tid in os.listdir(f"/proc/{program.pid}/task")}
-        done = self.attach(str(program.pid), "--duration", "0.8")
+        done = self.attach(str(program.pid), "--duration", "0.4")
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(f"/proc/{program.pid}/status") as file:
             status = file.read()
@@ -1133,7 +1133,7 @@ class Attach:
         self.assertEqual(self.threads_seen(), {thread})
 
     def test_session(self):
-        shell = subprocess.Popen(["/bin/sh", "-c", f"{sample('burn')} 1.5 >&2 & {sample('burn')} 1.5 >&2; wait"],
+        shell = subprocess.Popen(["/bin/sh", "-c", f"{sample('burn')} 0.9 >&2 & {sample('burn')} 0.9 >&2; wait"],
                                  stderr=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(self.reap, shell)
 
@@ -1141,7 +1141,7 @@ class Attach:
             return subprocess.run(["pgrep", "-s", str(shell.pid), "-x", "burn"], capture_output=True,
                                   text=True).stdout.split()
         self.assertTrue(wait_until(lambda: len(members()) == 2))
-        self.assertEqual(self.attach(f"session:{shell.pid}", "--duration", "0.8").returncode, 0)
+        self.assertEqual(self.attach(f"session:{shell.pid}", "--duration", "0.4").returncode, 0)
         self.assertEqual(self.threads_seen(), set(map(int, members())))
         self.assertEqual(shell.wait(LIMIT), 0)
 

@@ -171,7 +171,7 @@ class Shares(unittest.TestCase):
 
     def test_page_faults(self):
         """They are time in the kernel, of the function that touches new memory."""
-        for engine, record in ("perf", ()), ("ptrace", ()), ("ptrace", ("-a",)):
+        for engine, record in tool.some((("perf", ()), ("ptrace", ()), ("ptrace", ("-a",))), 2):
             with self.subTest(engine, record=record):
                 true, shown = self.sample(engine, "faults", 4000, 64, 120000, record=record)
                 kernel, used = true["new"] - true["old"], sum(true.values())
@@ -350,6 +350,7 @@ class Shares(unittest.TestCase):
         run(["gcc", "-O1", "-pthread", f"-DFOURS={fours}", f"-DTURNS={turns}", "-x", "c", "-o", program, "-"], input=source)
         return program
 
+    @tool.plain_only
     def test_long_thread_beside_short_ones(self):
         """When threads end, the kernel writes to the rings of other CPUs; their samples were lost then, in half of the runs."""
         with tempfile.TemporaryDirectory() as folder:
