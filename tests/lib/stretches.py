@@ -5,6 +5,7 @@ energy between two updates of the sensor is shared by the CPU time there, as far
 analyze/attribute/stretch.h.
 SPDX-License-Identifier: MIT
 """
+import functools
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -332,12 +333,19 @@ def others_around(samples, begin, end, cpus):
 
 def spread(samples, cpus=0, counts=None, own=False):
     """The same for all samples of a profile. COUNTS: which samples are selected, None: all."""
-    out, idle = [], []
+    return spread_once(tuple((s.ns, s.rate, s.energy, tuple(s.cpu), s.busy) for s in samples), cpus,
+                       tuple(counts or [True] * len(samples)), own)
+
+
+@functools.lru_cache(maxsize=64)
+def spread_once(values, cpus, counts, own):
+    """Tables with other keys share out the same energy again: do not change what this returns."""
+    samples, out, idle = [Sample(ns, rate, energy, list(cpu), busy) for ns, rate, energy, cpu, busy in values], [], []
     if samples:
         first = samples[0]
         most = first.ns if first.ns or len(samples) == 1 else samples[1].ns
         first.cpu = [(t, min(c, most)) for t, c in first.cpu]
-    borders = stretches(counts or [True] * len(samples))
+    borders = stretches(counts)
     for begin, end in zip(borders, borders[1:]):
         energies, unused = settle(samples[begin:end], cpus, others_around(samples, begin, end, cpus), own)
         out += energies
