@@ -17,12 +17,15 @@ class Program:
     """Stays (end, CPU time at the end, row or None) [ns]; stays are (ns, row), again and again."""
 
     def __init__(self, seconds, stays):
-        self.stays, t, cpu = [], 0.0, 0.0
+        self.stays, self.before, t, cpu, by_row = [], [], 0.0, 0.0, {}  # BEFORE each stay: CPU time by row
         for ns, row in stays:
-            t, cpu = t + ns, cpu + (0 if row is None else ns)
+            begin, t, cpu = t, t + ns, cpu + (0 if row is None else ns)
             self.stays.append((t, cpu, row))
+            self.before.append(by_row)
+            by_row = by_row | {row: by_row.get(row, 0) + (t - begin)}
             if t > seconds * 1e9:
                 break
+        self.before.append(by_row)
         self.cpu_ends = [c for _, c, _ in self.stays]
 
     def cpu_at(self, t):
@@ -38,10 +41,11 @@ class Program:
 
     def used(self, until):
         """CPU time by row up to UNTIL."""
-        out, begin = {}, 0.0
-        for end, _, row in self.stays:
-            out[row] = out.get(row, 0) + max(0, min(end, until) - begin)
-            begin = end
+        n = bisect.bisect_right(self.stays, (until,))
+        out, begin = dict(self.before[n]), self.stays[n - 1][0] if n else 0.0
+        if n < len(self.stays) and until > begin:
+            row = self.stays[n][2]
+            out[row] = out.get(row, 0) + (until - begin)
         return out
 
 
