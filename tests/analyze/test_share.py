@@ -147,11 +147,11 @@ class ShareTest(tool.Case):
             at = list(itertools.accumulate(s.interval_ns for s in samples))
             selected = [seed < 38 or 5 * 10**8 <= t < 13 * 10**8 for t in at]
             energies, idle = stretches.spread(exact, threads, selected, own)
-            expected = {"_idle": sum(e for e, taken in zip(idle, selected) if taken)}
+            expected = {"_idle": sum(float(e) for e, taken in zip(idle, selected) if taken)}
             for s, of, taken in zip(samples, energies, selected):
                 for (_, location, _), energy in zip(s.entries, of):
-                    expected[f"f{location}"] = expected.get(f"f{location}", 0) + energy * taken
-            energy = sum(s.energy for s, taken in zip(exact, selected) if taken)
+                    expected[f"f{location}"] = expected.get(f"f{location}", 0) + float(energy * int(taken))
+            energy = float(sum(s.energy for s, taken in zip(exact, selected) if taken))
             expected["_others"] = energy - sum(expected.values())
             self.assertGreater(expected["_others"], energy / 10)
             part = [] if seed < 38 else ["--start", "0.5", "--end", "1.3"]
@@ -160,7 +160,7 @@ class ShareTest(tool.Case):
                     rows, _ = self.run_on(profile, *part, *how, batch=batch)
                     for name, energy in expected.items():
                         got = rows[name]["energy"] if name in rows else 0
-                        self.assertAlmostEqual(got, float(energy), 6, (seed, how, batch, name))
+                        self.assertAlmostEqual(got, energy, 6, (seed, how, batch, name))
 
     def test_full_machine(self):
         """All CPUs are always in use, at constant power: a second of CPU time costs the same everywhere, whether CPU times are

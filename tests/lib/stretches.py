@@ -210,10 +210,12 @@ def are_sighted(samples, uses):
 
 def blocks(windows, least):
     """Windows in a row that have at least this time together."""
-    out = []
+    out, ns = [], 0
     for w in windows:
-        if not out or sum(x.ns for x in out[-1]) >= least:
+        if not out or ns >= least:
+            ns = 0
             out.append([])
+        ns += w.ns
         out[-1].append(w)
     return out
 
