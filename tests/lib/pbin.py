@@ -1,4 +1,5 @@
-"""pbin files, written and read in plain python after formats/pbin/pbin.5 alone: profiles that the C code did not make.
+"""pbin files, written and read in plain python after formats/pbin/pbin.5 alone: profiles that the C code did not make. Only their
+checksums are by libxxhash, which tests/selfcheck compares with xxh3.py.
 
 SPDX-License-Identifier: MIT
 """
@@ -6,7 +7,7 @@ import struct
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from xxh3 import xxh3
+from fast_xxh3 import xxh3
 
 SIGNATURE = bytes.fromhex("8950424e0d0a1a0a")
 NONE, CURRENT, VOLTAGE, POWER, CUSTOM = range(5)

@@ -7,7 +7,7 @@ SPDX-License-Identifier: MIT
 import struct
 from dataclasses import dataclass, field
 
-from xxh3 import xxh3
+from fast_xxh3 import xxh3
 
 SIGNATURE = b"\x89PBX\r\n\x1a\n"
 CUSTOM, CURRENT, VOLTAGE, POWER = range(4)

@@ -117,7 +117,7 @@ def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None, peak=F
     [bytes]; STDOUT: a file object in place of what is returned; PEAK: measure its memory."""
     env = environment() | Leaks.options(argv[0])
     argv = [path(argv[0])] + [str(a) for a in argv[1:]]
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with open(os.memfd_create("stdout"), "w+b") as out, open(os.memfd_create("stderr"), "w+b") as err:
         source = subprocess.PIPE if isinstance(stdin, bytes) else \
             subprocess.DEVNULL if stdin is None else stdin
         begin = os.times().elapsed
