@@ -97,6 +97,21 @@ def pbin(folder, name, names, tool, label=None, **more):
     return out
 
 
+def unfilter(kind, step, line, above):
+    """Undoes filter KIND of a PNG in LINE, bytes whose left neighbour is STEP bytes before them."""
+    if kind == 2:
+        line[:] = [(byte + b) & 255 for byte, b in zip(line, above)]
+    for x, byte in enumerate(line if kind in (1, 3, 4) else ()):
+        a, b = line[x - step] if x >= step else 0, above[x]
+        if kind == 4:
+            c = above[x - step] if x >= step else 0
+            p = a + b - c
+            nearest = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            line[x] = (byte + nearest) & 255
+        else:
+            line[x] = (byte + (a if kind == 1 else (a + b) // 2)) & 255
+
+
 def png_lines(data):
     """The lines of a PNG with 8 bits a channel, each a list of pixels (bytes)."""
     width, height, depth, color = struct.unpack(">IIBB", data[16:26])
@@ -109,12 +124,7 @@ def png_lines(data):
     raw_lines, above, lines = zlib.decompress(packed), bytes(width * step), []
     for y in range(height):
         kind, *line = raw_lines[y * (width * step + 1):(y + 1) * (width * step + 1)]
-        for x, byte in enumerate(line):
-            a, b = line[x - step] if x >= step else 0, above[x]
-            c = above[x - step] if x >= step else 0
-            p = a + b - c
-            nearest = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
-            line[x] = (byte + (0, a, b, (a + b) // 2, nearest)[kind]) & 255
+        unfilter(kind, step, line, above)
         above = bytes(line)
         lines.append([above[x:x + step] for x in range(0, len(above), step)])
     return lines
