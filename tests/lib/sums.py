@@ -124,7 +124,7 @@ NUMBERS = {"_idle": 2**64 - 2, "_gap": 2**64 - 3}
 class Attribution:
     def __init__(self, profile, options):
         self.profile, self.options, self.meta = profile, options, profile.meta
-        self.rows, self.excluded = {}, Row()
+        self.rows, self.excluded, self.keys = {}, Row(), {}
         self.pending = []  # (sample in stretches.py, rows of its threads; None: it does not count)
         self.last, self.inside, self.phase = {}, {}, 0
         self.os_thread = self.find_os_threads()
@@ -151,12 +151,17 @@ class Attribution:
         key = tuple(name if k in pbin.TEXT_KEYS else NUMBERS[name] for k in self.options.keys)
         return self.rows.setdefault(key, Row())
 
+    def key(self, *numbers):
+        """Of a thread and a location; None: they are excluded."""
+        if numbers not in self.keys:
+            thread, location = self.profile.threads[numbers[0]], self.profile.locations[numbers[1]]
+            self.keys[numbers] = tuple(value_of(k, thread, location) for k in self.options.keys) \
+                if selected(self.options, self.profile, thread, location) else None
+        return self.keys[numbers]
+
     def row(self, thread_number, location_number):
-        thread, location = self.profile.threads[thread_number], self.profile.locations[location_number]
-        key, row = None, self.excluded
-        if selected(self.options, self.profile, thread, location):
-            key = tuple(value_of(k, thread, location) for k in self.options.keys)
-            row = self.rows.setdefault(key, Row())
+        key = self.key(thread_number, location_number)
+        row = self.excluded if key is None else self.rows.setdefault(key, Row())
         row.samples += 1
         who = self.os_thread[thread_number]
         if self.last.get(who, ()) != key:
