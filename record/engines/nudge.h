@@ -1,9 +1,9 @@
-/* Makes the scheduler choose again while a sample is taken.
+/* Makes the scheduler reschedule while a sample is taken.
  *
- * A thread that is resumed on the sampler's own CPU is owed the time for which it was stopped. The scheduler then runs it instead
- * of a sampler without real-time priority, and chooses again only at the next tick of the kernel, up to 4 ms later: samples are
- * missing until then, most of them in what threads do first after a wait. A task that wakes makes it choose at once: a second
- * thread of this process, on the same CPU.
+ * A thread that is resumed on the sampler's own CPU has received less than its share of CPU time, because it was stopped. The
+ * scheduler therefore runs it instead of a sampler without real-time priority, and reschedules only at the next tick of the kernel,
+ * up to 4 ms later: samples are missing until then, mostly those of what threads do first after a wait. A task that wakes makes the
+ * scheduler reschedule at once. This task is a second thread of this process, on the same CPU.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_NUDGE_H
 #define RECORD_ENGINES_NUDGE_H
@@ -25,14 +25,14 @@ struct nudge {
 
 /* Starts the thread. If that fails (no file descriptors, threads or address space left), the other functions do nothing. */
 void nudge_start(struct nudge *nudge);
-/* From now on the thread wakes every 0.1 ms on the CPU of the caller; until nudge_pause. */
+/* Makes the thread wake every 0.1 ms on the CPU of the caller, until nudge_pause. */
 void nudge_resume(struct nudge *nudge);
 void nudge_pause(struct nudge *nudge);
 /* Ends it. */
 void nudge_end(struct nudge *nudge);
 
-/* Asks the scheduler for short slices for the calling thread, with which it preempts others sooner (since Linux 6.12). Its
- * children do not inherit them. */
+/* Requests short time slices for the calling thread, so that it preempts others sooner (since Linux 6.12). Its children do not
+ * inherit them. */
 void nudge_short_slice(void);
 
 #endif

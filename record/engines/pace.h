@@ -1,7 +1,7 @@
 /* Determines when the next sample is due: at random or fixed intervals, which are longer if samples cost too much.
  *
- * Fixed intervals can interfere with a program of a similar period, which makes shares wrong by up to half. With
- * exponential intervals each moment is equally likely for all programs (Poisson sampling).
+ * If a program has a similar period, fixed intervals alias with it, and shares are wrong by up to half. With exponential intervals
+ * each moment is equally likely for all programs (Poisson sampling).
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PACE_H
 #define RECORD_ENGINES_PACE_H
@@ -28,9 +28,10 @@ struct pace {
 void pace_start(struct pace *pace, double frequency, bool random, double most, uint64_t now);
 /* A sample ended at END and cost the program COST [ns]. Sets NEXT. */
 void pace_taken(struct pace *pace, uint64_t end, uint64_t cost);
-/* How long after its time a sample begins NOW because the sampler waited for a CPU: until it had WOKEN, or, if it woke before that
- * time and was busy with events since, because it WAITED for so long meanwhile: a new process often takes the CPU of the
- * sampler, and keeps it until it calls the kernel. That the sampler was busy has nothing to do with what threads do. */
+/* How long after its due time a sample begins NOW because the sampler waited for a CPU. This is the delay until it had WOKEN. If it
+ * woke before the due time and has been busy with events since, it is the time for which it WAITED meanwhile: a new process often
+ * takes the CPU of the sampler, and keeps it until it calls the kernel. Time in which the sampler was busy does not count, because it
+ * does not depend on what threads do. */
 uint64_t pace_late(const struct pace *pace, uint64_t woken, uint64_t now, uint64_t waited);
 
 #endif

@@ -13,7 +13,7 @@
 #include "record/engines/signals.h"
 #include "record/engines/spawn.h"
 
-/* What switches between threads cost. All zero: before perf_switch_start. */
+/* The cost of context switches. All zero: before perf_switch_start. */
 struct perf_switch {
     int sampler, counter; /* file descriptors of events of this process; below 0: none */
     double sampled,
@@ -124,8 +124,8 @@ double perf_interrupt_cost(const struct perf_setup *setup);
 
 void perf_wide_start(struct engine_run *run);
 void perf_wide_free(struct engine_run *run);
-/* Counts births now and then, and changes from samplers of threads to those of CPUs, or back; or determines in which part of the
- * time threads may inherit samplers. NOW [CLOCK_MONOTONIC]. */
+/* Counts births now and then, and changes from samplers of threads to samplers of CPUs, or back; or determines for which fraction of
+ * the time threads may inherit samplers. NOW [CLOCK_MONOTONIC]. */
 void perf_wide_work(struct engine_run *run, uint64_t now);
 /* Is a sample at TIME [CLOCK_MONOTONIC] one of a CPU, perhaps of another program? */
 bool perf_wide_covers(const struct perf_wide *wide, uint64_t time);

@@ -34,14 +34,13 @@ struct perf_setup {
 int perf_setup(struct perf_setup *setup, const struct engine_options *options, struct error *err);
 void perf_setup_free(struct perf_setup *setup);
 
-/* Each opens one event of thread TID, the first and the last on CPU; returns its file descriptor, or -1 with errno
- * set. ON_EXEC: it starts with the next exec, otherwise at once. */
+/* These functions open one event and return its file descriptor, or -1 with errno set. Events of thread TID: a counter on CPU; a
+ * clock; a mark; a sampler on CPU. ON_EXEC: the event starts with the next exec, otherwise at once. */
 int perf_open_counter(const struct perf_setup *setup, pid_t tid, int cpu, bool on_exec,
                       uint32_t watermark);
 int perf_open_clock(pid_t tid);
-/* An event that counts nothing. The kernel exchanges the events of two threads at a switch between them if one has
- * inherited all that the other has; a thread that ends may then close the events of the other. An event that is not
- * inherited prevents the exchange. */
+/* An event that counts nothing. At a context switch between two threads, the kernel exchanges their events if one has inherited all
+ * events of the other; a thread that ends may then close the events of the other. An event that is not inherited prevents this. */
 int perf_open_mark(pid_t tid);
 /* PERIOD in ns. */
 int perf_open_sampler(const struct perf_setup *setup, pid_t tid, int cpu, bool on_exec,

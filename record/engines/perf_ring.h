@@ -1,4 +1,4 @@
-/* The rings into which the kernel writes records, one for each CPU, read as one stream in order of time.
+/* The ring buffers into which the kernel writes records, one for each CPU, read as one stream in order of time.
  *
  *   perf_rings_read(rings);                          reads new records
  *   while ((record = perf_rings_next(rings, until)) != NULL) ...
@@ -48,8 +48,8 @@ const struct perf_record *perf_rings_next(struct perf_rings *rings, uint64_t unt
 const struct perf_record *perf_rings_peek(struct perf_rings *rings,
                                           const struct perf_event_header **header);
 
-/* All records before this time have been read; later ones may be missing because the kernel has not announced them.
- * UINT64_MAX, the usual case: none are missing [CLOCK_MONOTONIC]. */
+/* All records before this time have been read; later ones may be missing because the kernel has not signalled them
+ * [CLOCK_MONOTONIC]. UINT64_MAX, the usual case: none are missing. */
 uint64_t perf_rings_known(const struct perf_rings *rings);
 
 /* Are there records that have not been consumed? */

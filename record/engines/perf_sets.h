@@ -7,8 +7,8 @@
  *
  *   interval = least + Exp(mean - least)
  *
- * Each 32 that are drawn, for whatever thread, have the lengths of 32 equal parts of this distribution, in random order: else the
- * rate of 100 samples would be wrong by 10 %, now it is by 2 %.
+ * Each 32 intervals that are drawn, for whatever thread, have the lengths of 32 equal parts of this distribution, in random order
+ * (stratified sampling). Otherwise, the rate of 100 samples would be wrong by 10 %; with this, it is wrong by 2 %.
  *
  * `least` is a twentieth of the mean if this process has a real-time priority (as root), otherwise a quarter: the old
  * period stays in effect until this process gets a CPU, and a very short one would flood the program with interrupts.
@@ -16,24 +16,25 @@
  * add up to a mean.
  *
  * Above RAW_PERF_EACH Hz, waking up for each sample costs too much: 7 % of a CPU at 1 kHz on a virtual machine. There a period
- * is used for a batch of PERF_BATCH samples (at least 1 ms) and is uniform in 0.5 to 1.5 means: a program with a
- * matching period is seen at one phase for no longer than that, and over all batches the error of a share is that of
- * independent samples. The next batch begins after the last sample that has been read, while the thread runs: a period that is
- * set while it waits, for an event or for a CPU, would begin with what it does next, which would be missed. What the thread has
- * used since that sample is in the interval of the next one.
+ * is used for a batch of PERF_BATCH samples (at least 1 ms) and is uniformly distributed from 0.5 to 1.5 means: a program with a
+ * matching period is seen at one phase for no longer than a batch, and over all batches the error of a share is that of
+ * independent samples. The next batch begins after the last sample that has been read, while the thread runs. A period that is
+ * set while the thread waits, for an event or for a CPU, would begin with what the thread does next, which would be missed. The CPU
+ * time that the thread has used since the last sample is part of the interval of the next one.
  *
- * The first sample of a thread comes after what is left of such an interval at a random moment, so that all of a short
- * thread is sampled at the same rate. At high rates, the interval that this is a part of follows, too: equal intervals are
- * sampled at the same rate from any moment on only if they stay equal. A new thread inherits the period of its creator, from
- * its beginning; but a period that the creator has not yet used up is long, and one that was drawn after a sample is not short:
- * what the thread does first would be missed. Therefore each new thread makes this process draw the period for the next one (a
- * seed), and until it has created none for long, samples of the creator do not change it. They come too often then, and one
- * counts for each interval.
+ * The first sample of a thread comes after the residual of such an interval at a random moment, so that all of a short thread is
+ * sampled at the same rate. At high rates, the next interval is as long as the whole interval of this residual: equal intervals are
+ * sampled at the same rate from any moment on only if they stay equal.
  *
- * Threads that were created together inherit the same period. The first sample of one closes the samplers of all, so each
- * other one would miss its own: at low rates, where it may be the only one, they get samplers of their own 1 ms after their
- * creation, with other periods. A sample of old samplers is not one of those that replace them: what these count begins when the
- * old ones are closed.
+ * A new thread inherits the period of its creator, from the beginning of the period. However, a period that the creator has not yet
+ * used up is long, and one that was drawn after a sample is not short: what the thread does first would be missed. Therefore each new
+ * thread makes this process draw the period for the next one (a seed). Samples of the creator do not change the seed until the creator
+ * has created no thread for a long time. Its samples then come too often, and one counts for each interval.
+ *
+ * Threads that were created together inherit the same period. The first sample of one of them closes the samplers of all, so that the
+ * others would miss their first samples. At low rates, where this may be the only sample of a thread, they therefore get separate
+ * samplers, with other periods, 1 ms after their creation. A sample of an old sampler is not one of the samplers that replace it,
+ * which count from the moment at which the old ones are closed.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_SETS_H
@@ -136,12 +137,12 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
 void perf_set_open_late(struct perf_sets *sets, struct perf_thread *thread);
 
 /* A sample of THREAD came from CPU at TIME. Draws the next period, unless the thread has only inherited samplers. Returns
- * how much CPU time the sample stands for, an interval [ns], or 0 if it does not count. */
+ * how much CPU time the sample represents, an interval [ns], or 0 if it does not count. */
 double perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
                         uint64_t time);
 
-/* After all samples so far have been given to perf_set_sampled: begins batches. If a batch began after one of several samples
- * that are read together, the others would be taken for its own. */
+/* Begins batches, after all samples so far have been given to perf_set_sampled. If a batch began after one of several samples that
+ * are read together, the others would be mistaken for samples of the batch. */
 void perf_sets_renew(struct perf_sets *sets);
 
 /* Opens samplers for threads that have samples but have only inherited their samplers. */
@@ -149,8 +150,8 @@ void perf_sets_adopt(struct perf_sets *sets);
 
 /* At low rates: do several threads have the same inherited samplers? */
 bool perf_sets_share(const struct perf_sets *sets);
-/* Opens samplers for such threads, if one of them was created before BORN [CLOCK_MONOTONIC]: those created together would be
- * sampled together, and the samples of all but the first would be lost when it gets its own. */
+/* Opens samplers for such threads, if one of them was created before BORN [CLOCK_MONOTONIC]. Otherwise, threads that were created
+ * together would be sampled together, and all samples but the first would be lost when its thread gets its own samplers. */
 void perf_sets_part(struct perf_sets *sets, uint64_t born);
 
 /* THREAD has ended, or no longer needs its samplers (another thread called exec and replaced it). */

@@ -39,7 +39,7 @@ struct perf_thread {
     uint64_t before;           /* what its counters had then [ns] */
     struct process_run run;    /* when its switches were last counted */
     uint64_t nominal;          /* the sum of the intervals of its samples [ns] */
-    double span;               /* the CPU time that its sightings in a window stand for [ns] ... */
+    double span;               /* the CPU time that its sightings in a window represent [ns] ... */
     size_t sightings;          /* ... and how many these are */
     uint64_t born, check;      /* when it was created, and when to check that it is sampled */
     uint64_t known;            /* when its creation was delivered [CLOCK_MONOTONIC] */
@@ -61,8 +61,8 @@ struct perf_threads {
 /* Frees everything in it and closes the file descriptors, but not the sets. */
 void perf_threads_free(struct perf_threads *all);
 
-struct perf_thread *perf_thread_find(const struct perf_threads *all, uint32_t tid);
 /* The thread TID that is in the table; NULL: none. */
+struct perf_thread *perf_thread_find(const struct perf_threads *all, uint32_t tid);
 /* Adds a thread to the process PID, which must exist. */
 struct perf_thread *perf_thread_add(struct perf_threads *all, uint32_t pid, uint32_t tid,
                                     const char *comm);
@@ -76,8 +76,8 @@ uint64_t perf_thread_counted(const struct perf_thread *thread);
 void perf_thread_free(struct perf_thread *thread);
 void perf_thread_name(struct perf_thread *thread, const char *comm);
 
-struct perf_process *perf_process_find(const struct perf_threads *all, uint32_t pid);
 /* The process PID; NULL: none. */
+struct perf_process *perf_process_find(const struct perf_threads *all, uint32_t pid);
 /* Adds process PID, whose IMAGE begins at TIME of the run. */
 struct perf_process *perf_process_add(struct perf_threads *all, uint32_t pid, uint32_t image,
                                       uint64_t time);

@@ -1,21 +1,22 @@
 /* Windows, the output of the engine: sightings with their CPU times, and the time in which no thread ran.
  *
- * Sightings are random, but the counters give the exact CPU time that the program has used. They are read at the end of windows
- * of 10 ms or more that contain some sightings. The CPU time of a window is divided among its threads in proportion to the
- * intervals that their sightings stand for: one of two busy threads may, by chance, have half as many sightings again as the
- * other. The sightings of a thread get equal parts where intervals are independent of each other, which is more precise than
- * charging each its own; in a batch, a short interval is followed by others, and each gets its own. What a window of a batch has in
- * addition, up to two mean intervals for each CPU, is left for the next one, unless power was read.
+ * Sightings are random, but the counters give the exact CPU time that the program has used. The counters are read at the end of
+ * windows of 10 ms or more that contain some sightings. The CPU time of a window is divided among its threads in proportion to the
+ * intervals that their sightings represent, not to the number of sightings: one of two busy threads may, by chance, have 1.5 times as
+ * many sightings as the other. Where intervals are independent of each other, the sightings of a thread get equal parts, which is more
+ * precise than charging each sighting its own interval. In a batch, a short interval is followed by other short ones, so each sighting
+ * is charged its own interval. CPU time of a window that exceeds the intervals of a batch, up to two mean intervals for each CPU, is
+ * carried over to the next window, unless power was read.
  *
  * The interval before a sample, with its energy, belongs to the sample. Therefore each sighting gets the same part of
  * the time in which some thread ran as of the CPU time, and idle time ends with samples without threads:
  *
  *   |.........:############|####|.........:####|......|          | sighting      : sample without threads
  *
- * For this, sightings are moved within their window, if possible to the end of the part of which they are the middle. They keep
- * their order, and are moved neither across an exec of their process or another name of their thread, nor to a time before a
- * new mapping that they followed. Then the power of a row never exceeds that of the machine, because CPU time is at least the
- * time in which some thread ran.
+ * For this, sightings are moved within their window: if possible, from the middle of their part of the time to its end. They keep
+ * their order. They are not moved across an exec of their process or a new name of their thread, nor to a time before a new mapping
+ * that they followed. The power of a row then never exceeds that of the machine, because CPU time is at least the time in which some
+ * thread ran.
  *
  * Windows also end where power was read, unless that is more frequent than a few sightings. Then each window of the
  * power sensor has separate sightings and an exact CPU time.
@@ -44,7 +45,7 @@ struct perf_window {
         bool alone; /* a total that must not wait for the next sighting */
         struct perf_thread *thread;
         uint64_t pc, caller, cpu; /* CPU: of a total */
-        double span;              /* the CPU time that a sighting stands for [ns] */
+        double span;              /* the CPU time that a sighting represents [ns] */
         uint8_t flags;
     } * entries;
     size_t count, capacity, sightings;
@@ -72,8 +73,8 @@ void perf_window_rename(struct perf_window *window, struct perf_thread *thread, 
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once);
 /* Power was looked at, and had no new value: notes the CPU time so far, if windows end with readings. */
 void perf_window_look(struct engine_run *run);
-/* Power has a new value since time READ of the run: ends the window at READ, if it is long enough to divide CPU time
- * among sightings. Then samples before and after READ have CPU time used before and after it. */
+/* Power has a new value since time READ of the run: ends the window at READ, if it is long enough to divide CPU time among
+ * sightings. Samples before READ then have the CPU time used before READ, and later samples that used after it. */
 void perf_window_read(struct engine_run *run, uint64_t read);
 /* The last sample of the run, at TIME: all remaining totals. */
 void perf_window_close(struct engine_run *run, uint64_t time);

@@ -100,9 +100,9 @@ void ptrace_rest(struct engine_run *run);
 void ptrace_mark(struct engine_run *run, uint64_t read);
 /* Are readings of power far enough apart for that, and do threads share CPUs? Otherwise samples show better when they ran. */
 bool ptrace_divides(const struct engine_run *run);
-/* If threads have stopped late, and were on a CPU when they were interrupted, delivers a sample in which only these ran. If
- * it replaced a sighting at the next sample, it would hide what the thread runs when it has a CPU again: the code after the
- * function in which it lost the CPU, if that function was about to end. */
+/* If threads have stopped late, and were on a CPU when they were interrupted, delivers a sample in which only these ran. If a late
+ * sighting instead replaced the sighting at the next sample, it would hide what the thread runs when it has a CPU again: the code
+ * after the function in which it lost the CPU, if that function was about to end. */
 void ptrace_late(struct engine_run *run);
 /* Takes and delivers a sample of all threads. */
 void ptrace_sample(struct engine_run *run);
