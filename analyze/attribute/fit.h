@@ -3,9 +3,9 @@
  * In a window, from one update of the sensor to the next, the sensor measured the energy E in the time d, and row k
  * used the CPU time c_k. The powers p of E = p_0 d + sum p_k c_k follow from sums of products of d, E and c_k, each
  * divided by d, over all windows. The CPU times are estimated from program counters, and the errors of these estimates
- * make products of them too large. Each CPU time is therefore estimated three times: from all samples (x), from the
- * samples with odd and from those with even numbers (y, z). Estimates from half of the samples have errors twice as
- * large in the sum of squares, so that
+ * make products of them too large. Each CPU time is therefore estimated three times: from all samples (x), from samples with
+ * odd numbers (y), and from samples with even numbers (z). The variance of estimates from half of the samples is twice as
+ * large, so that
  *
  *   2 x x' - (y y' + z z') / 2
  *

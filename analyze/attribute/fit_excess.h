@@ -1,12 +1,11 @@
 /* Internal to fit*.c: by how much the products of estimated CPU times are too large. This follows from how much
  * larger they are when estimated from every other sample.
  *
- * It depends on the intervals between samples. Where rows stay for long, a change of row is anywhere in an interval
- * d, and the error of its CPU time has the variance d^2 / 12. Every other sample has half as many intervals D, which
- * contain a change as often. The excess of products then is in proportion to E(D^3) / 2 E(d^3), which is 2 for
- * exponential intervals and 4 for equal ones; where rows are as short as intervals, it is less. It is computed here
- * for rows whose stays are exponential, from the mean square of the intervals and how often rows change in d and in
- * D.
+ * The excess depends on the intervals between samples. Where rows stay for long, a change of row is anywhere in an interval
+ * d, and the error of its CPU time has the variance d^2 / 12. Every other sample has half as many intervals D, which together
+ * contain as many changes. The excess of products is then proportional to E(D^3) / 2 E(d^3), which is 2 for exponential
+ * intervals and 4 for equal ones; where stays are as short as intervals, it is less. It is computed here for rows whose stays
+ * are exponential, from the mean square of the intervals and from how often rows change in d and in D.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_FIT_EXCESS_H
 #define ANALYZE_ATTRIBUTE_FIT_EXCESS_H

@@ -1,14 +1,15 @@
-/* Internal to fit*.c: how much the products of CPU times are too large if each sample has an interval of its own.
+/* Internal to fit*.c: by how much the products of CPU times are too large if each sample has an interval of its own.
  *
- * A sampler that counts CPU time now and then may divide it among the samples taken in between: each ends the time that it
- * stands for, and its program counter was seen at a random moment of that. Which row ran is then known to about an
- * interval d. If rows stay for long and intervals are alike, a window in which the row changes has errors at the change
- * and at both ends: (d^2 / 12) (1 + f^2 + (1 - f)^2) for the part f that is before the change, as the CPU time of the
- * window is known. If moments are random, n of them show f with the error d^2 n f (1 - f).
+ * A sampler that counts CPU time now and then may divide it among the samples taken in between. Each sample is at the end of
+ * the time that it represents, and its program counter was seen at a random moment of this time. The time at which the row
+ * changed is then known to about an interval d. If rows stay for long and intervals are alike, a window in which the row
+ * changes has errors at the change and at both ends: (d^2 / 12) (1 + f^2 + (1 - f)^2), where f is the part of the window
+ * before the change, because the CPU time of the window is known. If moments are random, n of them show f with the variance
+ * d^2 n f (1 - f).
  *
- * Two samples of a row each in one window change the products by d^2 if each is taken for both (see pair_up). How much of
- * that is right follows from how long rows stay: here, for stays with an exponential distribution, from how often
- * a row differs from that of the sample before, and from that of the one before it.
+ * Two samples in different rows in one window change the products by d^2 if each of them stands in for both (see pair_up).
+ * How much of this correction is right depends on how long rows stay. Here, this is computed for stays with an exponential
+ * distribution, from how often a row differs from that of the previous sample, and from that of the sample before it.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_FIT_OWN_H
 #define ANALYZE_ATTRIBUTE_FIT_OWN_H

@@ -1,8 +1,8 @@
 /* Internal to fit*.c: recordings without CPU times.
  *
- * Such a recording, of a board's tracer for example, only shows which threads (cores) were seen running, and where. A
- * thread that a sample lacks waits. Between a sample with the thread and one without, waiting is like another row:
- * time passes from one to the other in a straight line.
+ * Such a recording, for example of a board's tracer, only shows which threads (cores) were seen running, and where. A
+ * thread that is not in a sample waits. Between a sample with the thread and one without, waiting is treated like another
+ * row: the time is interpolated linearly from one to the other.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_FIT_SEEN_H
 #define ANALYZE_ATTRIBUTE_FIT_SEEN_H

@@ -1,9 +1,9 @@
 /* Internal to fit*.c: CPU times that are known only over many samples of a thread.
  *
- * A sampler that looks at random moments whether a thread runs or waits may know its CPU time exactly only now and then.
- * Samples in which it ran then have equal CPU times, although their intervals differ, and the CPU time of a window is a
- * matter of chance. Between two looks, waiting is like another row: time passes from one to the other in a straight
- * line, and the errors of that are corrected in the same way.
+ * A sampler that checks at random moments whether a thread runs or waits may know its CPU time exactly only now and then.
+ * Samples in which the thread ran then have equal CPU times, although their intervals differ, and the CPU time of a window
+ * is subject to chance. Between two checks, waiting is treated like another row: the time is interpolated linearly from one
+ * to the other, and the errors are corrected in the same way.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_FIT_TIMES_H
 #define ANALYZE_ATTRIBUTE_FIT_TIMES_H

@@ -1,4 +1,4 @@
-/* What the fit gets of a stretch.
+/* The data of a stretch that the fit uses.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_FIT_VIEW_H
 #define ANALYZE_ATTRIBUTE_FIT_VIEW_H

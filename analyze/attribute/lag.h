@@ -1,4 +1,4 @@
-/* A sensor that shows late what it measured: values are moved to the samples in which it was used.
+/* A sensor that shows late what it measured: values are moved to the samples in which the energy was used.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_LAG_H
 #define ANALYZE_ATTRIBUTE_LAG_H

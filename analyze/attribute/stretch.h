@@ -1,4 +1,4 @@
-/* The default energy model: energy is shared by the CPU time around each sample, and is idle energy while CPUs are
+/* The default energy model: energy is divided by the CPU time around each sample, and is idle energy while CPUs are
  * unused.
  *
  * A profile is divided by sample number into stretches of STRETCH samples. Each stretch is computed independently, so
@@ -10,21 +10,21 @@
  *
  *   window          from one update of the sensor to the next: E_w, d_w, and the CPU time c_w in it
  *   its threads get E_w * min(1, c_w / d_w), by CPU time; the rest is idle energy
- *   other programs, if they are known to have used the CPU time o_w, share in it: threads get E_w * c_w / max(d_w, c_w + o_w),
- *                   other programs E_w * o_w / max(d_w, c_w + o_w). They want the same number of CPUs in all windows, and get
- *                   them as far as the threads leave that many of the machine's
+ *   other programs, if they are known to have used the CPU time o_w, get a share: threads get E_w * c_w / max(d_w, c_w + o_w),
+ *                   other programs E_w * o_w / max(d_w, c_w + o_w). They are assumed to demand the same number of CPUs in all
+ *                   windows, and to get as many of these as the threads leave free
  *
  * Windows are found from the powers of intervals:
  *   P P P P' P' P'       a sensor that is read more often than it is updated: one window each
  *   P P Q P' P'          Q is the mean over an update: of P before it, of P' after it
- *   0 0 P 0 0 0 P' 0     a counter that leaps: what it counted belongs to the time since the leap before
- * An update that is known cuts the time of its interval too, and the PCs at its beginning and end are before and after it. The
- * time of a leap in its interval is unknown; it is assumed to be the middle.
+ *   0 0 P 0 0 0 P' 0     a counter that leaps: what it counted belongs to the time since the previous leap
+ * An update whose time is known also divides its interval: the PC at the beginning gets the part before it, the PC at the end the
+ * part after it. The time of a leap in its interval is unknown, and assumed to be the middle.
  *
  * Because of sampling, threads can appear to use more CPU time in one window than it contains, and less in the next.
  * Therefore CPU time that windows lack is balanced with the excess of other windows of the stretch, and only the
  * remainder is unused CPU time. No thread sample gets more than its CPU time at the highest power of the stretch; the
- * excess goes to the other thread samples, first to those of a similar price.
+ * excess goes to the other thread samples, first to those of a similar price (power).
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_STRETCH_H
 #define ANALYZE_ATTRIBUTE_STRETCH_H

@@ -72,7 +72,7 @@ extern const struct energy_model energy_by_thread;
 /* Model number NUMBER; NULL after the last. */
 const struct energy_model *energy_model_get(size_t number);
 
-/* From what the sampler's own time, divided evenly among the samples, is subtracted. */
+/* What the sampler's own time, divided evenly among the samples, is subtracted from. */
 enum latency_use {
     LATENCY_KEPT,
     LATENCY_OF_INTERVALS, /* intervals, as far as the program did not run meanwhile */
@@ -158,8 +158,8 @@ const struct weighed *weigher_next(struct weigher *weigher);
  * false if more samples are needed or at the end. */
 bool weigher_look(struct weigher *weigher, struct pbin_samples *next);
 
-/* Finds what other programs use in the window that weigher_look set NEXT to. Its parts are too short for the kernel's
- * ticks. Only with energy_by_share. */
+/* Computes the CPU time of other programs in the window to which weigher_look set NEXT: parts of the window are too short for
+ * the kernel's ticks. Only with energy_by_share. */
 void weigher_find_others(struct weigher *weigher, const struct pbin_samples *next);
 
 /* Divides the window that weigher_look found: the next window is its first COUNT samples; 0: as the energy model
