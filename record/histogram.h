@@ -12,10 +12,10 @@
  * the rest is idle energy and has no program counter. The dialect has one counter for all program counters outside the
  * mappings; the raw extension has the part of the kernel and the idle energy.
  *
- * If a program often calls the kernel, the ptrace engine sees it too often in the kernel. Ticks are unbiased: if there are
- * more sightings in the kernel than the program's ticks allow, by more than twice the standard error of the difference, the
- * excess counts as the program's user code instead, everywhere in proportion. If there are too few, page faults were not
- * seen: as many sightings in user code count as the kernel's, where they are likely (raw_fault_places.h).
+ * If a program often calls the kernel, the ptrace engine sees the program in the kernel too often. Ticks are unbiased: if there are
+ * more sightings in the kernel than the program's ticks imply, by more than twice the standard error of the difference, the excess
+ * counts as user code of the program instead, everywhere in proportion. If there are too few, page faults were not seen: the same
+ * number of sightings in user code count as sightings in the kernel, at places where page faults are likely (raw_fault_places.h).
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_HISTOGRAM_H
 #define RECORD_HISTOGRAM_H

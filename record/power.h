@@ -10,9 +10,9 @@
  *
  * A counter is read once per update (its period is measured at the start if it is unknown, and corrected during the
  * run), more often if it would wrap, but reading never takes more than a twentieth of the time. A reading that finds
- * the counter unchanged is dropped: otherwise the line between two readings would have a step that depends on when it
- * was read. If a counter has decreased without being near its range, it was reset; then, and if the machine was
- * suspended, the previous power is assumed, and the report states for how long.
+ * the counter unchanged is dropped: otherwise the line between two readings would have a step that depends on when the
+ * counter was read. A counter that has decreased without being near the end of its range is taken to have been reset.
+ * In that case, or if the machine was suspended, the previous power is assumed, and the report states for how long.
  *
  * The value of a run (role 1) is the sum of the channels that measure different things: those of the first source,
  * then those that do not overlap with them; or the channel of a source that the user chose. All others are recorded in

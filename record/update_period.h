@@ -1,6 +1,6 @@
-/* The time between two updates of a counter that does not state it. It is measured before a run from a few updates, of
- * which a busy machine may delay or hide some, and corrected during the run when readings prove that it is wrong: the
- * counter moved again too early, or several times too late.
+/* The time between two updates of a counter that does not state it. It is measured before a run from a few updates, some of
+ * which a busy machine may delay or hide. It is corrected during the run when readings prove that it is wrong: the counter
+ * changed again too early, or several times too late.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_UPDATE_PERIOD_H
 #define RECORD_UPDATE_PERIOD_H

@@ -1,13 +1,16 @@
-/* 95 % intervals of the time and energy of a row in single runs: how far the samples may be from what really ran.
+/* 95 % confidence intervals of the time and energy of a row in single runs: how far the samples may be from what really ran.
  *
- * Samples come at random moments, and a row that was entered e times gets the time since the sample before it each time,
- * and loses that up to the sample after it. If intervals are exponential with the mean m, both have the variance m^2 each:
- * that of the time is 2 e m^2, exactly so if rows follow each other as a Markov chain, for stays of any length.
- * If CPU time is divided equally among many samples of a thread, it does not show which interval was long: the number
- * of samples in a row varies as that of independent ones, but for rows that stay for longer than so many samples.
- * Energy is divided with half an interval to each side: (1 + x - x^2 / 2) e m^2, where x is the chance that successive
- * samples are independent. It also depends on the windows of the sensor, within which power is taken as constant: what
- * that moves from rows with more power to those with less is computed from the lengths of stays, for two powers that
+ * Samples are taken at random moments. Each time a row is entered, it gets the time since the previous sample, and when it is left,
+ * it loses the time up to the next sample. If the times between samples are exponential with the mean m, both have the variance m^2,
+ * so that the time of a row with e entries has the variance 2 e m^2. This is exact if rows follow each other as a Markov chain, for
+ * stays of any length.
+ *
+ * If CPU time is divided equally among many samples of a thread, it does not show which interval was long. The number of samples in a
+ * row then varies like that of independent samples, except for rows that stay for longer than that many samples.
+ *
+ * Energy is divided with half an interval to each side: its variance is (1 + x - x^2 / 2) e m^2, where x is the probability that
+ * successive samples are independent. Energy also depends on the windows of the sensor, within which power is taken to be constant.
+ * The energy that this moves from rows with more power to rows with less is computed from the lengths of stays, for two powers that
  * alternate at random, and is part of the interval.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_SAMPLED_H

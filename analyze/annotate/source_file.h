@@ -1,4 +1,4 @@
-/* Source files: finds them, also if they were built elsewhere, and reads their lines.
+/* Source files: finds them, even if the program was built elsewhere, and reads their lines.
  *
  * Profiles are not trusted, and their paths may name any file. Therefore only regular files are shown that are, after
  * following all links, below
@@ -7,8 +7,8 @@
  *   - the current directory, unless it is /: only names with the suffix of a programming language;
  *   - /usr/include, /usr/local/include, /usr/lib and /usr/src;
  *
- * No part of the path below that folder may begin with a dot, and the file must not be in /dev, /etc, /proc, /run or
- * /sys unless the folder is, nor larger than SOURCE_MB. If the profile records MD5 sums of the file, one of them must match.
+ * No part of the path below that folder may begin with a dot. The file must not be in /dev, /etc, /proc, /run or /sys unless the
+ * folder is, and must not be larger than SOURCE_MB. If the profile records MD5 sums of the file, one of them must match.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_SOURCE_FILE_H
 #define ANALYZE_ANNOTATE_SOURCE_FILE_H

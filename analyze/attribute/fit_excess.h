@@ -27,14 +27,14 @@ struct fit_excess {
 void fit_excess_add(struct fit_excess *excess, const double *ns, const uint16_t *of, size_t threads,
                     size_t count);
 
-void fit_excess_merge(struct fit_excess *to, const struct fit_excess *from);
 /* TO += FROM. */
+void fit_excess_merge(struct fit_excess *to, const struct fit_excess *from);
 
-/* The excess of products by the difference between those from every other sample and those from all of them; 1 for exponential
+/* The excess of products, divided by the difference between products from every other sample and from all samples; 1 for exponential
  * intervals and long stays, and if nothing was added. */
 double fit_excess_part(const struct fit_excess *excess);
 
-/* Do rows mostly change from one sample to the next? Then nearly all of the products is excess. */
+/* Do rows mostly change from one sample to the next? Then the products are nearly all excess. */
 bool fit_excess_is_most(const struct fit_excess *excess);
 
 #endif

@@ -45,8 +45,8 @@ struct fit_half {
     double cpu_ns;
 };
 
-/* Two successive samples of a thread in one window, each with its CPU time for itself: the estimates from odd and from even samples
- * take one of them for both. */
+/* Two successive samples of a thread in one window, each with CPU time of its own: the estimates from odd and from even samples use
+ * one of them for both. */
 void fit_pair(struct fit *fit, size_t window, const struct fit_half *odd,
               const struct fit_half *even);
 

@@ -41,8 +41,8 @@ size_t gaps_count_all(struct gaps *gaps, const uint64_t *interval_ns, size_t cou
 void gaps_join(struct gaps *gaps, const struct gaps *later, exact at);
 
 /* Returns the number of intervals longer than GAP_TIMES times the median, with the precision of a class. Sets
- * *MEDIAN_NS [ns] to the middle of its class, which differs from the median by at most 1.6 %, and *PART to the part of the
- * time that these intervals have, to 3 %. */
+ * *MEDIAN_NS [ns] to the middle of its class, which differs from the median by at most 1.6 %, and *PART to the fraction of the
+ * time that these intervals take, to 3 %. */
 uint64_t gaps_found(const struct gaps *gaps, uint64_t *median_ns, double *part);
 
 #endif

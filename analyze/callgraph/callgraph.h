@@ -1,4 +1,4 @@
-/* The call graph of gprof: computes from call arcs and self times the times spent on behalf of callers.
+/* The call graph of gprof: computes the times spent on behalf of callers from call arcs and self times.
  *
  * Callees are processed first: a caller receives (self + children of the callee) * calls of the arc / calls of the
  * callee. Mutually recursive functions (a strongly connected component) are one node, the cycle: its self time is the

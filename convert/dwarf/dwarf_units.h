@@ -342,8 +342,8 @@ void dwarf_function_know(struct dwarf_units *units, struct unit_function *functi
 /* Unpacks .debug_line: ALL, or what the units need that are loaded. */
 void dwarf_lines_unpack(struct dwarf_units *units, bool all);
 
-void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit);
 /* Reads the line table of UNIT. */
+void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit);
 
 /* The header of a line table, and its program. */
 struct line_program {

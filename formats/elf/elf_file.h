@@ -4,15 +4,15 @@
  * elf_file.c lists.
  *
  *   elf_file.h      open, headers, build-id, addresses
- *   elf_sections.h  contents of sections, unpacked
+ *   elf_sections.h  contents of sections, decompressed
  *   elf_symbols.h   functions by address
- *   elf_minidebug.h the symbols that .gnu_debugdata packs
+ *   elf_minidebug.h the symbols in .gnu_debugdata
  *   elf_plt.h       the stubs that call functions of libraries
  *   elf_frames.h    where functions begin and end, by the unwind tables
  *   elf_content.h   what identifies a file without build-id
  *   elf_match.h     is this the file that ran? locates a mapping in it
  *   elf_search.h    where the file of a mapping, and its debug file, may be
- *   elf_split.h     where debug information is that was never linked into the program
+ *   elf_split.h     where split debug information is, which was never linked into the program
  *   elf_options.h   the command-line options of the search
  *
  * Files are read, not mapped: another process may truncate them, and reading a mapped file would then raise SIGBUS.

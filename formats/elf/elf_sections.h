@@ -1,4 +1,4 @@
-/* Contents of the sections of an ELF file, unpacked.
+/* Contents of the sections of an ELF file, decompressed.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_SECTIONS_H
 #define FORMATS_ELF_ELF_SECTIONS_H

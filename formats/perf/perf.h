@@ -4,8 +4,8 @@
  *   while ((got = perf_next(perf, &record, err)) > 0) ...      in order of time
  *   perf_rewind(perf) begins again; perf_close(perf)
  *
- * The kernel writes records for each CPU separately. They are put in order within the rounds in which perf collected them,
- * so memory is that of two rounds.
+ * The kernel writes records for each CPU separately. They are sorted by time within the rounds in which perf collected them,
+ * so that memory is needed for the records of two rounds.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_PERF_PERF_H
 #define FORMATS_PERF_PERF_H

@@ -176,8 +176,8 @@ struct raw_facts {
     double kernel_current, idle_current;
 };
 
-/* The rate [Hz] up to which the perf engine draws each interval between samples; above it, several equal ones follow each
- * other. */
+/* The rate [Hz] up to which the perf engine draws each interval between samples separately; above it, several equal intervals follow
+ * each other. */
 enum { RAW_PERF_EACH = 250 };
 
 /* Was it recorded by ENGINE, "perf" or "ptrace"? */

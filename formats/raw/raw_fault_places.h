@@ -1,9 +1,9 @@
-/* Which sightings in user code were page faults, where the ticks of the kernel show that there were more than were seen.
+/* Which sightings in user code were page faults, if the ticks of the kernel show that there were more page faults than were seen.
  *
- * Page faults happen at few instructions, and those of threads on CPUs other than the sampler's are seen. So each place
- * has a likelihood: the part of its sightings from other CPUs that were page faults, together with one sighting of
+ * Page faults happen at few instructions, and those of threads on CPUs other than the sampler's are seen. Each place therefore
+ * has a likelihood: the fraction of its sightings from other CPUs that were page faults, together with one sighting of
  * average likelihood. A place is the offset of a program counter in its page, which is the same in all processes of a
- * program, wherever they have their libraries.
+ * program, wherever their libraries are mapped.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_RAW_RAW_FAULT_PLACES_H
 #define FORMATS_RAW_RAW_FAULT_PLACES_H
@@ -41,7 +41,7 @@ void fault_places_count(struct fault_places *places, enum fault_side side, uint6
                         enum fault_sight sight);
 /* After all sightings have been counted: LACK of those of SIDE in user code were page faults. */
 void fault_places_settle(struct fault_places *places, enum fault_side side, double lack);
-/* After fault_places_settle: the part of the sightings of SIDE at PC in user code that were page faults. */
+/* After fault_places_settle: the fraction of the sightings of SIDE at PC in user code that were page faults. */
 double fault_places_part(const struct fault_places *places, enum fault_side side, uint64_t pc);
 
 #endif

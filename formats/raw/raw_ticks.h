@@ -1,7 +1,7 @@
-/* What the ticks of the kernel say about sightings in the kernel.
+/* What the ticks of the kernel reveal about sightings in the kernel.
  *
- * If a program often calls the kernel, the ptrace engine sees it too often in the kernel; and it misses page faults.
- * Ticks are unbiased, but rare.
+ * If a program often calls the kernel, the ptrace engine sees the program in the kernel too often. The engine also misses page
+ * faults. Ticks are unbiased, but rare.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_RAW_RAW_TICKS_H
 #define FORMATS_RAW_RAW_TICKS_H

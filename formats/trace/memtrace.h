@@ -1,4 +1,4 @@
-/* Traces of memory accesses by the sample client memtrace of DynamoRIO, for programs with 64 bits, in their binary form:
+/* Traces of memory accesses by the sample client memtrace of DynamoRIO, for 64-bit programs, in their binary form:
  * records of 32 bytes, little endian.
  *
  *   u8 write, 7 bytes of padding, u64 address, u64 size [bytes], u64 PC

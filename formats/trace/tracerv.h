@@ -1,7 +1,7 @@
 /* Instruction traces of the TracerV bridge of FireSim, in their binary form: which instructions were committed in each cycle.
  *
  *   a line of text      describes the clock
- *   8 words a cycle     the cycle, then up to 7 instructions: bit 40 says that there is one, bits 39..0 are its address
+ *   8 words per cycle   the cycle, then up to 7 instructions: bit 40 is set if there is one, bits 39..0 are its address
  *
  * Words have 64 bits and are little endian.
  *

@@ -1,9 +1,9 @@
 /* Reads the power sources while a program is metered, in a separate thread, and interpolates the energy between two
  * moments linearly.
  *
- * Between two readings the power is unknown: what a source counts there may have been used before or after a given
- * moment, and the time of a reading is itself known only to half a step. So the error of the energy of an interval is at
- * most twice what was counted between the readings around its ends.
+ * Between two readings the power is unknown: the energy that a source counts there may have been used before or after a given
+ * moment, and the time of a reading is itself known only to half a step. The error of the energy of an interval is therefore at
+ * most twice the energy that was counted between the readings around its ends.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_ENERGY_H

@@ -1,7 +1,7 @@
 /* Shared by the parts of the preload library: frames of calls, and the interface to code for a processor architecture.
  *
- * A call is identified by its SLOT: an address on the stack that no other call has while it is in its frame. BACK is where its
- * return address is, or may be changed, when the function is entered.
+ * A call is identified by its SLOT: an address on the stack that no other call has while the frame of this call exists. BACK is where
+ * its return address is, or may be changed, when the function is entered.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_PRELOAD_H
