@@ -56,7 +56,7 @@ struct pbin_meta {
         divided; /* samples of a thread that share its CPU time equally; 0, 1: each has its own */
 };
 
-/* Which time the program counter of a sample stands for. */
+/* The time that the program counter of a sample represents. */
 enum pbin_own {
     PBIN_OWN_NONE,   /* a sample is the moment at which it was seen */
     PBIN_OWN_RANDOM, /* it was seen at a random moment of the interval before the sample */
