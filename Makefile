@@ -44,16 +44,15 @@ ifdef ASAN
 # Without null and object-size: the address sanitizer finds what they find, and they take a sixth of the time to compile.
 ALL_CFLAGS += -fsanitize=address,undefined -fno-sanitize=null,object-size \
               -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# The objects of clang also serve the fuzz targets; its runtime is linked statically anyway. At fixed addresses, a tool starts
-# a sixth faster, which tests do ten thousands of times.
-ALL_CFLAGS += $(if $(IS_CLANG),-fsanitize=fuzzer-no-link)
+# The runtime of clang is linked statically anyway. At fixed addresses, a tool starts a sixth faster, which tests do ten
+# thousands of times.
 LINKHARD := -fsanitize=address,undefined $(if $(IS_CLANG),,-static-libasan -static-libubsan) -Wl,--as-needed,-z,now -no-pie
 FUZZ_LINK := -fsanitize=fuzzer -fsanitize=address,undefined -pie
 endif
 # COVERAGE=1: to see which lines the corpora of the fuzz targets reach.
 ifdef COVERAGE
 COVERAGE_FLAGS := -fprofile-instr-generate -fcoverage-mapping
-ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3 -O3 -g,$(ALL_CFLAGS)) -O1 -g1 -fsanitize=fuzzer-no-link $(COVERAGE_FLAGS)
+ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3 -O3 -g,$(ALL_CFLAGS)) -O1 -g1 $(COVERAGE_FLAGS)
 FUZZ_LINK  := -fsanitize=fuzzer $(COVERAGE_FLAGS) -pie
 endif
 ifdef STATIC
@@ -178,6 +177,11 @@ FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZED  := $(filter base/% formats/% analyze/% plot/% convert/dwarf/% convert/symbolize/% convert/gmon/% convert/igprof/% convert/perf2pbin/% convert/prof2pbin/jit_names.c,\
            $(LIB_FILES))
 FUZZED_TOOLS := $(filter analyze/% plot/% %/pbin2gmon,$(TOOLS))
+FUZZED_OBJECTS := $(FUZZED:%.c=$(BUILD)/%.o) $(FUZZED_TOOLS:%=$(BUILD)/%.main.o)
+ifneq ($(and $(IS_CLANG),$(ASAN)$(COVERAGE)),)
+# The tools are linked from the same objects.
+$(FUZZED_OBJECTS): ALL_CFLAGS += -fsanitize=fuzzer-no-link
+endif
 $(BUILD)/libfuzzed.a: $(FUZZED:%.c=$(BUILD)/%.o) $(BUILD)/plot/page_files.o
 	$(call SAY,AR $@)
 	@rm -f $@
