@@ -105,6 +105,17 @@ void elf_file_unload(const struct elf_file *file, uint64_t offset, uint64_t size
         madvise((void *)(file->memory + begin), (size_t)(end - begin), MADV_DONTNEED);
 }
 
+Elf_Data *elf_table(const struct elf_file *file, size_t index)
+{
+    if (index >= file->section_count || file->sections[index].size > MAX_TABLE)
+        return NULL;
+    const struct elf_section *s = &file->sections[index];
+    Elf_Data *data = elf_getdata(elf_getscn(file->elf, index), NULL);
+    if (data == NULL)
+        elf_file_blame(file, s->offset, s->type != SHT_NOBITS ? s->size : 0);
+    return data;
+}
+
 const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit)
 {
     *limit = 0;

@@ -44,7 +44,7 @@ static void read_table(struct list *list, const struct elf_file *file, const str
         return;
     const char *names = elf_strings(from, from->sections[index].link, &limit);
     struct elf_name_budget budget = elf_name_budget(limit);
-    Elf_Data *data = elf_getdata(elf_getscn(from->elf, index), NULL);
+    Elf_Data *data = elf_table(from, index);
     for (int i = 1; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++)
         if (symbol.st_name < limit && elf_name_fits(&budget, names + symbol.st_name))
             add(list, file, names + symbol.st_name, &symbol);

@@ -3,10 +3,16 @@
 #ifndef FORMATS_ELF_ELF_INTERNAL_H
 #define FORMATS_ELF_ELF_INTERNAL_H
 
+#include <gelf.h>
+
 #include "formats/elf/elf_file.h"
 
 /* Maximum size of a table that is read as a whole: symbols, names [bytes]. */
 enum { MAX_TABLE = 1 << 30 };
+
+/* The contents of section INDEX, a table of symbols, relocations or versions; borrowed until elf_file_close. NULL if there is none, it
+ * is too large or damaged, or cannot be read, which elf_file_failed then reports. */
+Elf_Data *elf_table(const struct elf_file *file, size_t index);
 
 /* The names in section INDEX. Each name that begins before *LIMIT is NUL-terminated. Borrowed until elf_file_close;
  * NULL with *LIMIT 0 if there are none. */

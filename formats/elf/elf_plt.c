@@ -71,14 +71,11 @@ static void read_slots(struct plt *p, size_t index)
     GElf_Sym symbol;
     char text[32];
     struct elf_name_budget budget;
-    Elf_Data *symbols = section->link > 0 && section->link < file->section_count
-                            ? elf_getdata(elf_getscn(file->elf, section->link), NULL)
-                            : NULL;
+    Elf_Data *symbols = section->link > 0 ? elf_table(file, section->link) : NULL;
     const char *names =
         symbols != NULL ? elf_strings(file, file->sections[section->link].link, &limit) : NULL;
     budget = elf_name_budget(limit);
-    Elf_Data *data =
-        section->size <= MAX_TABLE ? elf_getdata(elf_getscn(file->elf, index), NULL) : NULL;
+    Elf_Data *data = elf_table(file, index);
     const bool has_addend = section->type == SHT_RELA;
     for (int i = 0; data != NULL && read_relocation(p, data, i, has_addend, &r); i++) {
         if (p->slot_count >= MAX_STUBS)
@@ -131,8 +128,7 @@ static void find_mips_stubs(struct plt *p, size_t index, const struct elf_sectio
     const struct elf_section *section = &file->sections[index];
     size_t limit = 0;
     GElf_Sym symbol;
-    Elf_Data *data =
-        section->size <= MAX_TABLE ? elf_getdata(elf_getscn(file->elf, index), NULL) : NULL;
+    Elf_Data *data = elf_table(file, index);
     const char *names = elf_strings(file, section->link, &limit);
     struct elf_name_budget budget = elf_name_budget(limit);
     for (int i = 0; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++) {

@@ -170,7 +170,7 @@ static Elf_Data *versions_of(const struct elf_file *file, size_t table)
 {
     for (size_t i = 0; i < file->section_count; i++)
         if (file->sections[i].type == SHT_GNU_versym && file->sections[i].link == table)
-            return elf_getdata(elf_getscn(file->elf, i), NULL);
+            return elf_table(file, i);
     return NULL;
 }
 
@@ -196,10 +196,8 @@ static bool read_table(struct reader *r, const struct elf_file *file, uint32_t t
     r->names = elf_strings(file, file->sections[index].link, &r->names_limit);
     r->object = NULL;
     r->budget = elf_name_budget(r->names_limit);
-    Elf_Data *data = elf_getdata(elf_getscn(file->elf, index), NULL);
+    Elf_Data *data = elf_table(file, index);
     Elf_Data *versions = type == SHT_DYNSYM ? versions_of(file, index) : NULL;
-    if (data == NULL)
-        elf_file_blame(file, file->sections[index].offset, file->sections[index].size);
     for (int i = 1; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++)
         add_symbol(r, &symbol, (uint32_t)i, is_old_version(versions, i));
     return r->count > 0;

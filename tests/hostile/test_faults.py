@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 import random
+import re
 import subprocess
 import tempfile
 import time
@@ -133,6 +134,21 @@ class EachTool(Case):
         raw = os.path.join(self.shared, "s.bin")
         subprocess.run([tool.path("sampler"), "-q", "-o", raw, "--", program, "0.2"], check=True, capture_output=True)
         self.each(["prof2pbin", raw], ".pbin", path="stripped", only=("pread", "open"))
+
+    def test_prof2pbin_stubs(self):
+        """Stubs of procedure linkage tables are named after relocations and symbols."""
+        program, raw = os.path.join(self.shared, "stubs"), os.path.join(self.shared, "stubs.bin")
+        subprocess.run(["cc", "-no-pie", "-x", "c", "-o", program, "-"], input=b"int puts(const char *); int main(void) { return puts(\"x\"); }",
+                       check=True)
+        code = subprocess.run(["objdump", "-d", program], capture_output=True, text=True, check=True).stdout
+        stub = int(re.search(r"^([0-9a-f]+) <puts@plt>:", code, re.M).group(1), 16)
+        run = rawprofile.Run([rawprofile.Sample(1.0, [rawprofile.Thread(7, stub, 1000 * (i + 1))], i) for i in range(20)],
+                             [rawprofile.Map(0x401000, 0x1000, program)], 20, kind=rawprofile.POWER)
+        with open(raw, "wb") as f:
+            f.write(rawprofile.write(run, "sampler"))
+        names = self.succeeds(["pbin-dump", "--locations", "--format=csv"], stdin=self.succeeds(["prof2pbin", "-q", raw]).out).out
+        self.assertIn(b"puts@plt", names)
+        self.each(["prof2pbin", raw], ".pbin", path=program, only=("pread",))
 
     def test_prof2pbin_bzip2(self):
         packed = self.raw + ".bz2"
