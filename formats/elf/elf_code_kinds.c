@@ -60,11 +60,11 @@ static bool read_table(struct elf_code_kinds *kinds, const struct elf_file *file
     GElf_Sym symbol;
     while (index < file->section_count && file->sections[index].type != type)
         index++;
-    if (index == file->section_count || file->sections[index].size > MAX_TABLE)
+    Elf_Data *data = elf_table(file, index);
+    if (data == NULL)
         return false;
     const char *names = elf_strings(file, file->sections[index].link, &limit);
-    Elf_Data *data = elf_table(file, index);
-    for (int i = 1; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++)
+    for (int i = 1; gelf_getsym(data, i, &symbol) != NULL; i++)
         if (symbol.st_name < limit)
             add_symbol(kinds, file, &symbol, names + symbol.st_name);
     return kinds->count > before;

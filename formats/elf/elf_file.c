@@ -30,6 +30,8 @@
 #include "base/memory.h"
 #include "formats/elf/elf_internal.h"
 
+/* Maximum size of a table that is read as a whole: symbols, names [bytes]. */
+enum { MAX_TABLE = 1 << 30 };
 enum { MAX_SECTIONS = 1 << 20, MAX_SEGMENTS = 1 << 10, MAX_NOTES = 1 << 20, MAX_BUILD_ID = 64 };
 
 /* ---- bytes ---- */
@@ -105,28 +107,31 @@ void elf_file_unload(const struct elf_file *file, uint64_t offset, uint64_t size
         madvise((void *)(file->memory + begin), (size_t)(end - begin), MADV_DONTNEED);
 }
 
-Elf_Data *elf_table(const struct elf_file *file, size_t index)
+/* The contents of section INDEX, which GET reads; NULL if there are none. */
+static Elf_Data *contents(const struct elf_file *file, size_t index,
+                          Elf_Data *(*get)(Elf_Scn *, Elf_Data *))
 {
     if (index >= file->section_count || file->sections[index].size > MAX_TABLE)
         return NULL;
+    Elf_Data *data = get(elf_getscn(file->elf, index), NULL);
+    if (data != NULL && data->d_buf != NULL)
+        return data;
     const struct elf_section *s = &file->sections[index];
-    Elf_Data *data = elf_getdata(elf_getscn(file->elf, index), NULL);
-    if (data == NULL)
-        elf_file_blame(file, s->offset, s->type != SHT_NOBITS ? s->size : 0);
-    return data;
+    elf_file_blame(file, s->offset, s->type != SHT_NOBITS ? s->size : 0);
+    return NULL;
+}
+
+Elf_Data *elf_table(const struct elf_file *file, size_t index)
+{
+    return contents(file, index, elf_getdata);
 }
 
 const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit)
 {
     *limit = 0;
-    if (index >= file->section_count || file->sections[index].size > MAX_TABLE)
+    const Elf_Data *data = contents(file, index, elf_rawdata);
+    if (data == NULL)
         return NULL;
-    const Elf_Data *data = elf_rawdata(elf_getscn(file->elf, index), NULL);
-    if (data == NULL || data->d_buf == NULL) {
-        const struct elf_section *s = &file->sections[index];
-        elf_file_blame(file, s->offset, s->type != SHT_NOBITS ? s->size : 0);
-        return NULL;
-    }
     const char *last = memrchr(data->d_buf, '\0', data->d_size);
     *limit = last != NULL ? (size_t)(last - (const char *)data->d_buf) + 1 : 0;
     return data->d_buf;

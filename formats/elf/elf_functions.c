@@ -40,12 +40,12 @@ static void read_table(struct list *list, const struct elf_file *file, const str
 {
     size_t limit;
     GElf_Sym symbol;
-    if (from->sections[index].size > MAX_TABLE)
+    Elf_Data *data = elf_table(from, index);
+    if (data == NULL)
         return;
     const char *names = elf_strings(from, from->sections[index].link, &limit);
     struct elf_name_budget budget = elf_name_budget(limit);
-    Elf_Data *data = elf_table(from, index);
-    for (int i = 1; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++)
+    for (int i = 1; gelf_getsym(data, i, &symbol) != NULL; i++)
         if (symbol.st_name < limit && elf_name_fits(&budget, names + symbol.st_name))
             add(list, file, names + symbol.st_name, &symbol);
 }

@@ -7,9 +7,6 @@
 
 #include "formats/elf/elf_file.h"
 
-/* Maximum size of a table that is read as a whole: symbols, names [bytes]. */
-enum { MAX_TABLE = 1 << 30 };
-
 /* The contents of section INDEX, a table of symbols, relocations or versions; borrowed until elf_file_close. NULL if there is none, it
  * is too large or damaged, or cannot be read, which elf_file_failed then reports. */
 Elf_Data *elf_table(const struct elf_file *file, size_t index);

@@ -190,15 +190,15 @@ static bool read_table(struct reader *r, const struct elf_file *file, uint32_t t
     GElf_Sym symbol;
     while (index < file->section_count && file->sections[index].type != type)
         index++;
-    if (index == file->section_count || file->sections[index].size > MAX_TABLE)
+    Elf_Data *data = elf_table(file, index);
+    if (data == NULL)
         return false;
     r->file = file;
     r->names = elf_strings(file, file->sections[index].link, &r->names_limit);
     r->object = NULL;
     r->budget = elf_name_budget(r->names_limit);
-    Elf_Data *data = elf_table(file, index);
     Elf_Data *versions = type == SHT_DYNSYM ? versions_of(file, index) : NULL;
-    for (int i = 1; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++)
+    for (int i = 1; gelf_getsym(data, i, &symbol) != NULL; i++)
         add_symbol(r, &symbol, (uint32_t)i, is_old_version(versions, i));
     return r->count > 0;
 }
