@@ -177,21 +177,22 @@ FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZED  := $(filter base/% formats/% analyze/% plot/% convert/dwarf/% convert/symbolize/% convert/gmon/% convert/igprof/% convert/perf2pbin/% convert/prof2pbin/jit_names.c,\
            $(LIB_FILES))
 FUZZED_TOOLS := $(filter analyze/% plot/% %/pbin2gmon,$(TOOLS))
-FUZZED_OBJECTS := $(FUZZED:%.c=$(BUILD)/%.o) $(FUZZED_TOOLS:%=$(BUILD)/%.main.o)
+FUZZED_OBJECTS := $(FUZZED:%.c=$(BUILD)/%.o)
+FUZZED_MAINS := $(FUZZED_TOOLS:%=$(BUILD)/%.main.o)
 ifneq ($(and $(IS_CLANG),$(ASAN)$(COVERAGE)),)
-# The tools are linked from the same objects.
-$(FUZZED_OBJECTS): ALL_CFLAGS += -fsanitize=fuzzer-no-link
+# The sanitized tools use these objects, too.
+$(FUZZED_OBJECTS) $(FUZZED_MAINS): ALL_CFLAGS += -fsanitize=fuzzer-no-link
 endif
-$(BUILD)/libfuzzed.a: $(FUZZED:%.c=$(BUILD)/%.o) $(BUILD)/plot/page_files.o
+$(BUILD)/libfuzzed.a: $(FUZZED_OBJECTS) $(BUILD)/plot/page_files.o
 	$(call SAY,AR $@)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 # Tools in one program: main of pbin-dump is main_pbin_dump.
-$(FUZZED_TOOLS:%=$(BUILD)/%.main.o): $(BUILD)/%.main.o: %.c
+$(FUZZED_MAINS): $(BUILD)/%.main.o: %.c
 	@mkdir -p $(@D)
 	$(call SAY,CC $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes $(foreach n,main argp_program_version,-D$(n)=$(n)_$(subst -,_,$(*F))) -MMD -MP -c -o $@ $<
-$(BUILD)/tests/fuzz/tools: $(FUZZED_TOOLS:%=$(BUILD)/%.main.o)
+$(BUILD)/tests/fuzz/tools: $(FUZZED_MAINS)
 $(FUZZERS:%=$(BUILD)/tests/fuzz/%): %: %.o $(BUILD)/libfuzzed.a
 	$(call SAY,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(FUZZ_LINK) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
