@@ -150,7 +150,7 @@ class ShareTest(tool.Case):
             expected = {"_idle": sum(float(e) for e, taken in zip(idle, selected) if taken)}
             for s, of, taken in zip(samples, energies, selected):
                 for (_, location, _), energy in zip(s.entries, of):
-                    expected[f"f{location}"] = expected.get(f"f{location}", 0) + float(energy * int(taken))
+                    expected[f"f{location}"] = expected.get(f"f{location}", 0) + float(energy * taken)
             energy = float(sum(s.energy for s, taken in zip(exact, selected) if taken))
             expected["_others"] = energy - sum(expected.values())
             self.assertGreater(expected["_others"], energy / 10)
