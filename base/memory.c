@@ -10,21 +10,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define SHADOWED 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define SHADOWED 1
-#endif
-#ifndef SHADOWED
-#define SHADOWED 0
-#endif
+#include "base/sanitizers.h"
 
 bool memory_is_shadowed(void)
 {
-    return SHADOWED;
+    return ADDRESS_SANITIZER;
 }
 
 /* Whether this thread may end the program while others exist. */

@@ -3,13 +3,23 @@
 #ifndef BASE_VECTORS_H
 #define BASE_VECTORS_H
 
+#include "base/sanitizers.h"
+
 /* Before a function: compiles it for several processor generations, with the same results on all. Not used with
  * sanitizers, because the selection takes place before they are initialised. */
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&                \
+#if defined(__x86_64__) && !defined(__clang__) && !ADDRESS_SANITIZER &&                            \
     !defined(__SANITIZE_THREAD__)
 #define VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define VECTORS
+#endif
+
+/* A function that is compiled anew wherever it is called: within VECTORS, for the same processor, and for arguments that are
+ * constant there. With the address sanitizer, an ordinary function: its checks would take compilers five times as long. */
+#if ADDRESS_SANITIZER
+#define INLINE static inline
+#else
+#define INLINE static inline __attribute__((always_inline))
 #endif
 
 /* The numbers at TO will be written in WRITE_AHEAD steps: fetches them. For loops over arrays that are not in the first

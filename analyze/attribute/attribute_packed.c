@@ -91,10 +91,8 @@ static void enter_rows(struct chunk *c)
 
 /* Successive samples of a thread and the threads of a sample go to different lanes (their number is a power of 2), so
  * that additions to one row do not wait for each other. */
-static inline __attribute__((always_inline)) void add_samples(struct rowset *rows,
-                                                              const uint32_t *row,
-                                                              const packed_sums *part, size_t n,
-                                                              size_t samples)
+INLINE void add_samples(struct rowset *rows, const uint32_t *row, const packed_sums *part, size_t n,
+                        size_t samples)
 {
     packed_sums *sums = rows->packed;
     size_t lanes = rows->lanes, turn = 0, skip = n % 2 == 0;

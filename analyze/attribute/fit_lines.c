@@ -79,8 +79,7 @@ struct link {
     bool shares;            /* its first half is of the row before */
 };
 
-static inline __attribute__((always_inline)) struct link
-links_of(const struct fit_view *v, const struct fit *fit, size_t i, size_t k)
+INLINE struct link links_of(const struct fit_view *v, const struct fit *fit, size_t i, size_t k)
 {
     struct link l = {FIT_NOWHERE, FIT_NOWHERE, false};
     if (v->uses == NULL) {
@@ -297,8 +296,6 @@ static void put_sum(struct fit *fit, size_t window, uint16_t column, double whol
     cpu[1] += even;
     cpu[2] += odd;
 }
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Ends the sum. */
 INLINE void end_sum(struct walk *walk, struct fit *fit)

@@ -21,8 +21,6 @@
 #include "base/memory.h"
 #include "base/vectors.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* CPU time by the line through all samples, and by the line through every other sample, this one among them. */
 enum { WHOLE, HALF, LANES };
 typedef double lanes __attribute__((vector_size(LANES * 8)));

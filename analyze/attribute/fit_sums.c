@@ -150,7 +150,6 @@ typedef double loose __attribute__((vector_size(LANES * 8), aligned(8), may_alia
 typedef int64_t lane_words __attribute__((vector_size(LANES * 8)));
 typedef int64_t loose_words __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
 #define LOAD(values) (*(const loose *)(values))
-#define INLINE       static inline __attribute__((always_inline))
 
 /* As to_word of a time. */
 #define TO_WORDS(value, round) ((lane_words)((value) + (round)) - (lane_words)(round))

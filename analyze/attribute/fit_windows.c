@@ -158,8 +158,7 @@ static bool find_parts(const struct fit_windows *w, bool *with_next)
 }
 
 /* Sets window N to intervals FIRST to END. In the common case, END - FIRST is a constant. */
-static inline __attribute__((always_inline)) void join_to_one(struct fit_windows *w, size_t n,
-                                                              size_t first, size_t end)
+INLINE void join_to_one(struct fit_windows *w, size_t n, size_t first, size_t end)
 {
     const struct stretch *s = w->view->stretch;
     double energy = 0, ns = 0;

@@ -59,10 +59,8 @@ static void count_classes(struct gaps *gaps, const uint64_t *interval_ns, size_t
 enum { FEW = 8, FEWER = 3 /* of regular intervals */, LANES = 4 };
 
 /* The same for at most MOST classes, a constant, beginning with number FIRST, without a table look-up for each. */
-static inline __attribute__((always_inline)) void count_most(struct gaps *gaps,
-                                                             const uint64_t *interval_ns,
-                                                             size_t count, unsigned first,
-                                                             unsigned most)
+INLINE void count_most(struct gaps *gaps, const uint64_t *interval_ns, size_t count, unsigned first,
+                       unsigned most)
 {
     typedef int64_t lanes __attribute__((vector_size(LANES * 8)));
     lanes below[FEW - 1] = {{0}}, limit[FEW - 1];

@@ -125,8 +125,7 @@ static void divide_by_leaps(struct stretch *s)
 /* Detects an update of the sensor within interval I, whose power is not that of the interval before: its mean power is
  * between two powers that persist. Returns the fraction of its energy before the update and sets *CUT to the fraction of its
  * time; negative: no update. */
-static inline __attribute__((always_inline)) double
-energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *cut)
+INLINE double energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *cut)
 {
     const uint32_t lone =
         0xff0000ff; /* steady, I, not steady, steady: one branch for most windows; none is after the last */
@@ -222,8 +221,8 @@ struct balance_lanes {
     lanes spare_ns, spare, over_ns, over, most;
 };
 
-static inline __attribute__((always_inline)) struct balance
-add_balances(const struct balance_lanes *low, const struct balance_lanes *high)
+INLINE struct balance add_balances(const struct balance_lanes *low,
+                                   const struct balance_lanes *high)
 {
     struct balance b = {
         add_lanes(&low->spare_ns, &high->spare_ns), add_lanes(&low->spare, &high->spare),
@@ -243,8 +242,7 @@ struct spans {
 };
 
 /* Sets the powers P of windows or intervals, beginning with number I [J/ns]. A window without time has no energy. */
-static inline __attribute__((always_inline)) void find_powers(const struct spans *s, size_t i,
-                                                              lanes *p)
+INLINE void find_powers(const struct spans *s, size_t i, lanes *p)
 {
     const lanes zero = {0}, energy = LOAD(s->energy + i), time = LOAD(s->ns + i);
     if (s->rate != NULL)
@@ -254,8 +252,7 @@ static inline __attribute__((always_inline)) void find_powers(const struct spans
     memcpy(s->power + i, p, sizeof *p);
 }
 
-static inline __attribute__((always_inline)) void measure_lanes(struct balance_lanes *b,
-                                                                const struct spans *s, size_t i)
+INLINE void measure_lanes(struct balance_lanes *b, const struct spans *s, size_t i)
 {
     const lanes zero = {0}, time = LOAD(s->ns + i), lack = time - LOAD(s->cpu_ns + i);
     lanes p;
@@ -270,8 +267,7 @@ static inline __attribute__((always_inline)) void measure_lanes(struct balance_l
 
 /* The same with prices. If the cost of CPU time in excess of the time is not balanced, it makes the CPU time of its
  * own window cheaper. */
-static inline __attribute__((always_inline)) void price_lanes(struct balance_lanes *b,
-                                                              const struct spans *s, size_t i)
+INLINE void price_lanes(struct balance_lanes *b, const struct spans *s, size_t i)
 {
     const lanes zero = {0}, time = LOAD(s->ns + i), cpu = LOAD(s->cpu_ns + i), lack = time - cpu;
     lanes p;
@@ -284,8 +280,7 @@ static inline __attribute__((always_inline)) void price_lanes(struct balance_lan
     b->most = EITHER(p > b->most, p, b->most);
 }
 
-static inline __attribute__((always_inline)) struct balance measure_all(const struct spans *spans,
-                                                                        size_t count, bool prices)
+INLINE struct balance measure_all(const struct spans *spans, size_t count, bool prices)
 {
     struct balance_lanes low = {0}, high = {0};
     const struct spans s = *spans;
@@ -449,8 +444,7 @@ static void share_with_others(struct stretch *s, const double *ns, const double 
 
 /* Finds the prices of intervals and, if IDLE_POWER is not NULL, their idle energy. In large steps, because windows have
  * different lengths, which branches would not predict; the excess is overwritten. */
-static inline __attribute__((always_inline)) void spread_steps(struct stretch *s,
-                                                               const double *idle_power)
+INLINE void spread_steps(struct stretch *s, const double *idle_power)
 {
     const struct stretch_windows *w = &s->windows;
     for (size_t n = 0; n < w->count; n++) {
@@ -533,8 +527,8 @@ struct packed_lanes {
 };
 
 /* The sum of the idle energy of intervals FIRST to END, in which idle power is POWER. */
-static inline __attribute__((always_inline)) void
-add_idle(const struct stretch *s, size_t first, size_t end, double power, struct packed_lanes *sum)
+INLINE void add_idle(const struct stretch *s, size_t first, size_t end, double power,
+                     struct packed_lanes *sum)
 {
     if (s->even_count >= s->count) {
         packed_add(&sum->even, s->ns[first] * power, end - first);
@@ -752,10 +746,8 @@ static inline double place_one(double before, double own, double rest, double cp
 
 /* Samples with N threads each, from sample I to the last but one, at the prices of their intervals. Returns whether the
  * power of any is above LIMIT. */
-static inline __attribute__((always_inline)) bool place_between(size_t i, size_t count, size_t n,
-                                                                const double *restrict price,
-                                                                const double *restrict cpu_ns,
-                                                                double limit, double *restrict of)
+INLINE bool place_between(size_t i, size_t count, size_t n, const double *restrict price,
+                          const double *restrict cpu_ns, double limit, double *restrict of)
 {
     int64_t over = 0;
     for (; i + 1 < count; i++) {
@@ -776,10 +768,8 @@ static inline __attribute__((always_inline)) bool place_between(size_t i, size_t
     (__builtin_shufflevector(*(const pair *)(prices), *(const pair *)(prices), 0, 0, 1, 1) / 2)
 
 /* The same with two threads, two samples at a time: compilers would sort the threads first. */
-static inline __attribute__((always_inline)) bool place_pairs(size_t count,
-                                                              const double *restrict price,
-                                                              const double *restrict cpu_ns,
-                                                              double limit, double *restrict of)
+INLINE bool place_pairs(size_t count, const double *restrict price, const double *restrict cpu_ns,
+                        double limit, double *restrict of)
 {
     const lanes zero = {0};
     lane_bits over = {0};
@@ -853,10 +843,8 @@ static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, 
 
 /* Samples with N threads each, at the prices of their intervals, which belong to them as a whole. Four at a time, because
  * compilers would sort the threads first. Returns whether the power of any is above LIMIT. */
-static inline __attribute__((always_inline)) bool place_whole(size_t count, size_t n,
-                                                              const double *restrict price,
-                                                              const double *restrict cpu_ns,
-                                                              double limit, double *restrict of)
+INLINE bool place_whole(size_t count, size_t n, const double *restrict price,
+                        const double *restrict cpu_ns, double limit, double *restrict of)
 {
     lane_bits over = {0};
     bool any = false;

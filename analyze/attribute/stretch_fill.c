@@ -30,8 +30,7 @@ struct step {
     lane_bits valid;
 };
 
-static inline __attribute__((always_inline)) void see(struct view *v, const struct step *f,
-                                                      uint8_t *steady)
+INLINE void see(struct view *v, const struct step *f, uint8_t *steady)
 {
     typedef int8_t marks __attribute__((vector_size(HALF)));
     const lane_bits no_sign = INT64_MAX - (lane_bits){0};
@@ -54,7 +53,7 @@ static inline __attribute__((always_inline)) void see(struct view *v, const stru
 }
 
 /* Sets what has been seen of the stretch. Returns whether its energies fit in packed sums. */
-static inline __attribute__((always_inline)) bool keep(const struct view *v, struct stretch *s)
+INLINE bool keep(const struct view *v, struct stretch *s)
 {
     struct stretch_rates *r = &s->rates;
     bool fits = true;
@@ -113,8 +112,7 @@ void stretch_look(struct stretch *s)
 }
 
 /* Sets four intervals, beginning with number I, and looks at them. */
-static inline __attribute__((always_inline)) void put(struct stretch *s, struct view *v, size_t i,
-                                                      struct step *f)
+INLINE void put(struct stretch *s, struct view *v, size_t i, struct step *f)
 {
     f->energy = f->rate * f->seconds;
     WILL_WRITE(s->rate + i);
@@ -151,9 +149,8 @@ static bool fill_even(struct stretch *s, double each, const double *value, doubl
 }
 
 /* put for intervals below 2^52 ns. ANY: the bits of all of them. */
-static inline __attribute__((always_inline)) void put_short(struct stretch *s, struct view *v,
-                                                            size_t i, const uint64_t *interval_ns,
-                                                            struct step *f, lane_bits *any)
+INLINE void put_short(struct stretch *s, struct view *v, size_t i, const uint64_t *interval_ns,
+                      struct step *f, lane_bits *any)
 {
     const lanes exponent = 0x1p52 - (lanes){0};
     lane_bits own;

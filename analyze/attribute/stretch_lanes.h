@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/attribute/stretch.h"
+#include "base/vectors.h"
 
 /* Rounding: powers that differ by less are the same, shares that lack less are whole. */
 #define SAME_POWER STRETCH_SAME_POWER
@@ -34,7 +35,7 @@ static inline void pad(double *values, size_t count)
         values[count++] = 0;
 }
 
-static inline __attribute__((always_inline)) double add_lanes(const lanes *low, const lanes *high)
+INLINE double add_lanes(const lanes *low, const lanes *high)
 {
     const lanes v = *low + *high;
     return (v[0] + v[2]) + (v[1] + v[3]);

@@ -191,10 +191,8 @@ static void small_to_doubles(const uint64_t *values, size_t count, double *to)
 }
 
 /* CPU times of COUNT samples with N threads each, and their sum in each. */
-static inline __attribute__((always_inline)) void convert_samples(const uint64_t *restrict cpu_ns,
-                                                                  size_t n, size_t count,
-                                                                  double *restrict to,
-                                                                  double *restrict sum)
+INLINE void convert_samples(const uint64_t *restrict cpu_ns, size_t n, size_t count,
+                            double *restrict to, double *restrict sum)
 {
     for (size_t i = 0; i < count; i++) {
         sum[i] = 0;
@@ -429,9 +427,8 @@ static inline void put_part(uint64_t *part, uint64_t seen, uint64_t cpu_ns, uint
 }
 
 /* Shares of COUNT samples with N threads each, vectorized over samples: N is a small constant. */
-static inline __attribute__((always_inline)) struct packed_totals
-share(const uint64_t *cpu_ns, size_t n, size_t count, const double *energy, const uint64_t *seen,
-      uint64_t *part)
+INLINE struct packed_totals share(const uint64_t *cpu_ns, size_t n, size_t count,
+                                  const double *energy, const uint64_t *seen, uint64_t *part)
 {
     struct packed_totals t = {0};
     for (size_t i = 0; i < count; i++) {
@@ -526,16 +523,14 @@ struct addition {
 
 /* Where thread sample number K is added. Successive samples of a thread and the threads of a sample go to different lanes, so
  * that additions to one row do not wait for each other: 0 1 3 0 2 3 1 2. */
-static inline __attribute__((always_inline)) packed_sums *sums_of(const struct addition *a,
-                                                                  size_t k, size_t lane)
+INLINE packed_sums *sums_of(const struct addition *a, size_t k, size_t lane)
 {
     return &a->sums[a->lanes * a->row[k] + (lane & (a->lanes - 1))];
 }
 
 /* Adds four thread samples, beginning with number K, the first to LANE. Four vectors of the same word of each become
  * four of all words of one. TOTAL: of all words but the first. */
-static inline __attribute__((always_inline)) void add_four(const struct addition *a, size_t k,
-                                                           size_t lane, four_words *total)
+INLINE void add_four(const struct addition *a, size_t k, size_t lane, four_words *total)
 {
     const four all = *(const four_at *)(a->of + k), rounded = all + ROUND_HIGH,
                rest = all - (rounded - ROUND_HIGH) + ROUND_LOW;
@@ -556,8 +551,7 @@ static inline __attribute__((always_inline)) void add_four(const struct addition
     total[PACKED_LOW] += low;
 }
 
-static inline __attribute__((always_inline)) struct packed_totals add_all(const struct addition *to,
-                                                                          size_t count)
+INLINE struct packed_totals add_all(const struct addition *to, size_t count)
 {
     const struct addition a = *to;
     four_words total[PACKED_WORDS] = {{0}};

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vectors.h"
 #include "formats/pbin/block.h"
 
 enum { MAX_TID = 1 << 22 /* the largest on Linux */ };
@@ -339,9 +340,8 @@ static uint64_t decodable(const struct raw_profile *p)
 /* Decodes the complete records in the HAVE bytes at DATA, at least one, into the empty batch, as far as that is possible.
  * THREAD_SIZE, BIG and PLAIN are constants where that matters; PLAIN: the value is an f64, and times are not in the
  * records. Returns the number of bytes decoded. */
-static inline __attribute__((always_inline)) size_t decode(struct raw_profile *p,
-                                                           const uint8_t *data, size_t have,
-                                                           size_t thread_size, bool big, bool plain)
+INLINE size_t decode(struct raw_profile *p, const uint8_t *data, size_t have, size_t thread_size,
+                     bool big, bool plain)
 {
     struct raw_reader *r = p->reader;
     struct raw_batch *b = &r->batch;
