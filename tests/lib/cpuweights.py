@@ -11,9 +11,16 @@ SHORT = 16
 GAP_WANTED, GAP_MEAN, GAP_LEAST = 20, 8, 50_000_000
 
 
-def last_started(list_, time):
-    """The last of LIST_ with start <= TIME, else the first; None if it is empty. LIST_ is in the order of the file."""
-    ordered = sorted(list_, key=lambda x: x.start)
+def by_start(items, key):
+    """The ITEMS of each KEY, in the order of their starts; those that start at once in that of the file."""
+    groups = {}
+    for item in sorted(items, key=lambda x: x.start):
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def last_started(ordered, time):
+    """The last of ORDERED with start <= TIME, else the first; None if it is empty."""
     started = [x for x in ordered if x.start <= time]
     return started[-1] if started else ordered[0] if ordered else None
 
@@ -27,13 +34,14 @@ class Thread:
 def split_threads(run, times, ext):
     """Threads in order of appearance, with their records; WHERE is (sample, seat)."""
     threads, current, now, edge = [], {}, 0, -1
+    tasks, images = by_start(ext.tasks, lambda t: t.tid), by_start(ext.images, lambda i: i.pid)
     for number, sample in enumerate(run.samples):
         now = max(now, times[number])
         edge = now if not sample.threads else edge
         for seat, record in enumerate(sample.threads):
             thread = current.get(record.tid)
-            task = last_started([t for t in ext.tasks if t.tid == record.tid], now)
-            image = last_started([i for i in ext.images if task and i.pid == task.pid], now)
+            task = last_started(tasks.get(record.tid, []), now)
+            image = last_started(images.get(task.pid, []) if task else [], now)
             if thread is not None:
                 last = thread.records[-1]
                 began = task is not thread.task and (task.pid != thread.task.pid or last[1] & TOTAL)

@@ -3,6 +3,7 @@ checksums are by libxxhash, which tests/selfcheck compares with xxh3.py.
 
 SPDX-License-Identifier: MIT
 """
+import functools
 import struct
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -351,13 +352,19 @@ def write(profile, batch=500, checksum=xxh3):
 
 # ---- reading -----------------------------------------------------------------------------------
 
+@functools.lru_cache(maxsize=None)
+def layout_of(form):
+    return struct.Struct("<" + form)
+
+
 class Cursor:
     def __init__(self, data, at=0):
         self.data, self.at = data, at
 
     def take(self, form):
-        values = struct.unpack_from("<" + form, self.data, self.at)
-        self.at += struct.calcsize("<" + form)
+        layout = layout_of(form)
+        values = layout.unpack_from(self.data, self.at)
+        self.at += layout.size
         return values if len(values) > 1 else values[0]
 
     def bytes(self, count):
@@ -373,9 +380,15 @@ class Cursor:
 
     def column(self, count):
         width, base = self.take("BQ")
-        bits = int.from_bytes(self.bytes((count * width + 7) // 8), "little")
-        mask = (1 << width) - 1
-        return [(base + (bits >> i * width & mask)) % 2**64 for i in range(count)]
+        data, mask = self.bytes((count * width + 7) // 8), (1 << width) - 1
+        if width == 0:
+            return [base] * count
+        values = []
+        for at in range(0, len(data), width):  # eight numbers are WIDTH bytes
+            bits = int.from_bytes(data[at:at + width], "little")
+            values += [base + (bits >> shift & mask) for shift in range(0, 8 * width, width)]
+        del values[count:]
+        return values if max(values, default=0) < 2**64 else [value % 2**64 for value in values]
 
 
 class Reader:
@@ -494,10 +507,9 @@ class Reader:
         interval, bits, threads = (c.column(count) for _ in range(3))
         columns = list(zip(*(c.column(entries) for _ in range(3))))
         assert sum(threads) == entries
+        assert all(thread < len(self.profile.threads) and location < len(self.profile.locations) for thread, location, _ in columns)
         at = 0
         for ns, value, n in zip(interval, bits, threads):
-            for thread, location, _ in columns[at:at + n]:
-                assert thread < len(self.profile.threads) and location < len(self.profile.locations)
             self.profile.samples.append(Sample(ns, struct.unpack("<d", struct.pack("<Q", value))[0],
                                                columns[at:at + n]))
             at += n

@@ -71,13 +71,13 @@ def vmmaps(run, order):
 
 
 def threads12(sample, order):
-    return struct.pack(order + "I", len(sample.threads)) + b"".join(
-        struct.pack(order + "IQ", t.tid, t.pc) for t in sample.threads)
+    return struct.pack(order + "I" + "IQ" * len(sample.threads), len(sample.threads),
+                       *(x for t in sample.threads for x in (t.tid, t.pc)))
 
 
 def threads20(sample, order):
-    return struct.pack(order + "I", len(sample.threads)) + b"".join(
-        struct.pack(order + "IQQ", t.tid, t.pc, t.cpu_ns) for t in sample.threads)
+    return struct.pack(order + "I" + "IQQ" * len(sample.threads), len(sample.threads),
+                       *(x for t in sample.threads for x in (t.tid, t.pc, t.cpu_ns)))
 
 
 def pmu_bytes(sample, pmu, order):
