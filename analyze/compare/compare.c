@@ -96,9 +96,10 @@ const char *compare_text(const struct compare *c, const struct run_set_row *row,
 static int compare_key(const struct compare *c, const struct run_set_row *a,
                        const struct run_set_row *b, size_t i)
 {
+    const uint64_t x = a->key[i], y = b->key[i];
     if (pbin_key_get((size_t)compare_keys(c)->key[i])->is_text)
-        return strcmp(compare_text(c, a, i), compare_text(c, b, i));
-    return (a->key[i] > b->key[i]) - (a->key[i] < b->key[i]);
+        return strcmp(strings_get(c->texts, (uint32_t)x), strings_get(c->texts, (uint32_t)y));
+    return (x > y) - (x < y);
 }
 
 /* Compares all keys except the line: 0 for rows of the same function. */
