@@ -75,8 +75,8 @@ PRELOAD := $(if $(filter x86_64-% aarch64-%,$(MACHINE)),$(BUILD)/funcmeter-prelo
 LIB_FILES := $(filter-out $(TOOLS:=.c) $(PRELOAD_FILES),$(C_FILES))
 # What takes little of the time of tests compiles without optimization there, in a third of the time.
 ifdef ASAN
-COLD := $(filter convert/% analyze/%,$(C_FILES)) $(wildcard tests/unit/*.c) tests/symbols/symbolize.c
-COLD := $(filter-out convert/prof2pbin/% analyze/attribute/%,$(COLD))
+COLD := $(filter-out base/% formats/pbin/% formats/raw/% analyze/attribute/% convert/prof2pbin/% plot/% record/%,$(C_FILES)) \
+        $(wildcard tests/unit/*.c) tests/symbols/symbolize.c
 $(foreach o,.o .main.o,$(COLD:%.c=$(BUILD)/%$(o))): ALL_CFLAGS += -O0
 endif
 # Boards: the sampler and what it is made of, so with no libraries but its own, and no 128-bit integers. Headers that the
