@@ -180,7 +180,7 @@ $(UNIT) $(DRIVER): %: %.o $(LAYERS:%=$(BUILD)/lib%.a)
 
 # Fuzz targets, with the code that they read files with (clang, and ASAN=1 or COVERAGE=1).
 FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
-FUZZED  := $(filter base/% formats/% analyze/% plot/% convert/dwarf/% convert/symbolize/% convert/gmon/% convert/igprof/% convert/perf2pbin/% convert/prof2pbin/jit_names.c,\
+FUZZED  := $(filter base/% formats/% analyze/% plot/% convert/dwarf/% convert/symbolize/% convert/gmon2pbin/% convert/pbin2gmon/% convert/igprof2pbin/% convert/perf2pbin/% convert/prof2pbin/jit_names.c,\
            $(LIB_FILES))
 FUZZED_TOOLS := $(filter analyze/% plot/% %/pbin2gmon,$(TOOLS))
 FUZZED_OBJECTS := $(FUZZED:%.c=$(BUILD)/%.o)

@@ -89,7 +89,7 @@ def recordings(folder, burn):
     profile = Profile(out)
     store("out.bin.bz2", without_vdso(load(out)))
     sums = sample(folder, os.path.join(folder, "sums.bin"), burn, "1", "2", options=("-a", "-f", "500"))
-    store("dialects/sampler-a.bin.bz2", without_vdso(load(sums)))
+    store("recordings/sampler-a.bin.bz2", without_vdso(load(sums)))
     return profile
 
 
@@ -119,7 +119,7 @@ def dialects(profile):
                 continue  # it contains currents only
             values = [raw.Sample(s.value * scale, s.threads, s.time_us) for s in samples]
             run = raw.Run(values, chosen, profile.wall, profile.latency, kind)
-            store(f"dialects/{dialect}-{name}.bin.bz2", raw.write(run, dialect, late=not dialect.startswith("intrvelf")))
+            store(f"recordings/{dialect}-{name}.bin.bz2", raw.write(run, dialect, late=not dialect.startswith("intrvelf")))
 
 
 def profiles(folder, burn):

@@ -64,7 +64,7 @@ class Samples(tool.Case):
 
     def test_layout_of_dialects(self):
         """As the original samplers wrote them: maps of the newer dialects after the samples, and labels without folders."""
-        paths = [p for d in ("sampler", "pperf") for p in glob.glob(os.path.join(SAMPLES, "dialects", d + "-[!a]*"))]
+        paths = [p for d in ("sampler", "pperf") for p in glob.glob(os.path.join(SAMPLES, "recordings", d + "-[!a]*"))]
         self.assertGreater(len(paths), 5)
         for path in paths:
             with bz2.open(path) as file:
@@ -77,7 +77,7 @@ class Samples(tool.Case):
     def test_dialects(self):
         """Counts of samples agree to the last one, shares and energies where the dialect has CPU times."""
         shares, energies, places = {}, {}, {}
-        for path in sorted(glob.glob(os.path.join(SAMPLES, "dialects", "*"))) + [os.path.join(SAMPLES, "out.bin.bz2")]:
+        for path in sorted(glob.glob(os.path.join(SAMPLES, "recordings", "*"))) + [os.path.join(SAMPLES, "out.bin.bz2")]:
             name = os.path.basename(path).split(".")[0]
             volts = "-v 5" if "current" in name else ""
             table = json.loads(self.shell(f"prof2pbin -q {volts} -s '{SAMPLES}' '{path}' | "

@@ -1,6 +1,6 @@
 /* Dumps of IgProf, and what igprof2pbin makes of them.
  * SPDX-License-Identifier: MIT */
-#include "convert/igprof/igprof_rows.h"
+#include "convert/igprof2pbin/igprof_rows.h"
 #include "tests/fuzz/input.h"
 
 static void write_rows(const struct igprof *igprof, const struct call_tree *tree)

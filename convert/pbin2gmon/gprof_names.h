@@ -1,9 +1,9 @@
 /* Finds functions that gprof does not show, and writes a table of symbols with which it shows all functions.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_GMON_GPROF_NAMES_H
-#define CONVERT_GMON_GPROF_NAMES_H
+#ifndef CONVERT_PBIN2GMON_GPROF_NAMES_H
+#define CONVERT_PBIN2GMON_GPROF_NAMES_H
 
-#include "convert/gmon/gmon_render.h"
+#include "convert/pbin2gmon/gmon_render.h"
 #include "formats/elf/elf_symbols.h"
 
 /* Functions that gprof omits: local functions with '$' or '.' in their names, which it takes for labels. It adds their

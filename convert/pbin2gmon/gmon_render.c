@@ -1,6 +1,6 @@
 /* Time per address as the histograms of a gmon.out.
  * SPDX-License-Identifier: MIT */
-#include "convert/gmon/gmon_render.h"
+#include "convert/pbin2gmon/gmon_render.h"
 
 #include <elf.h>
 #include <inttypes.h>

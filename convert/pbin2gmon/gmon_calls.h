@@ -1,9 +1,9 @@
 /* Converts call arcs of a pbin, whose ends are names, to those of a gmon.out, whose ends are addresses.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_GMON_GMON_CALLS_H
-#define CONVERT_GMON_GMON_CALLS_H
+#ifndef CONVERT_PBIN2GMON_GMON_CALLS_H
+#define CONVERT_PBIN2GMON_GMON_CALLS_H
 
-#include "convert/gmon/pc_times.h"
+#include "convert/pbin2gmon/pc_times.h"
 #include "convert/symbolize/profiled_file.h"
 #include "formats/elf/elf_symbols.h"
 #include "formats/gmon/gmon.h"

@@ -10,9 +10,9 @@
 
 #include "base/memory.h"
 #include "base/tool.h"
-#include "convert/gmon/gmon_calls.h"
-#include "convert/gmon/gmon_render.h"
-#include "convert/gmon/gprof_names.h"
+#include "convert/pbin2gmon/gmon_calls.h"
+#include "convert/pbin2gmon/gmon_render.h"
+#include "convert/pbin2gmon/gprof_names.h"
 #include "formats/elf/elf_options.h"
 
 struct options {

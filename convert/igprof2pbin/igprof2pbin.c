@@ -3,7 +3,7 @@
  *   C2 FN1=(F0=(app)+1200 N=(work))+4 V0=(PERF_TICKS):(3,3,3)    ->    app, work: 3 samples, 0.03 s
  * SPDX-License-Identifier: MIT */
 #include "convert/converter.h"
-#include "convert/igprof/igprof_rows.h"
+#include "convert/igprof2pbin/igprof_rows.h"
 
 static const struct argp_option arguments[] = {
     {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1}, {0}};

@@ -1,6 +1,6 @@
 /* Adds up gmon.out files.
  * SPDX-License-Identifier: MIT */
-#include "convert/gmon/gmon_sums.h"
+#include "convert/gmon2pbin/gmon_sums.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Adds up a call tree by function: the counts in each function, without and with its callees.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_IGPROF_CALL_TREE_H
-#define CONVERT_IGPROF_CALL_TREE_H
+#ifndef CONVERT_IGPROF2PBIN_CALL_TREE_H
+#define CONVERT_IGPROF2PBIN_CALL_TREE_H
 
 #include "formats/igprof/igprof.h"
 

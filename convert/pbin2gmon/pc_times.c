@@ -1,6 +1,6 @@
 /* A pbin as time per program counter.
  * SPDX-License-Identifier: MIT */
-#include "convert/gmon/pc_times.h"
+#include "convert/pbin2gmon/pc_times.h"
 
 #include <stdlib.h>
 

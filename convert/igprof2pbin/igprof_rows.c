@@ -1,6 +1,6 @@
 /* Writes the sums of a dump of IgProf as an aggregated pbin.
  * SPDX-License-Identifier: MIT */
-#include "convert/igprof/igprof_rows.h"
+#include "convert/igprof2pbin/igprof_rows.h"
 
 #include <ctype.h>
 #include <inttypes.h>

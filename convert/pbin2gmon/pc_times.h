@@ -1,7 +1,7 @@
 /* A pbin, full or aggregated, as time per program counter.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_GMON_PC_TIMES_H
-#define CONVERT_GMON_PC_TIMES_H
+#ifndef CONVERT_PBIN2GMON_PC_TIMES_H
+#define CONVERT_PBIN2GMON_PC_TIMES_H
 
 #include "formats/pbin/pbin.h"
 

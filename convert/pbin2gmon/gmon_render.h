@@ -1,7 +1,7 @@
 /* Converts time per address to the histograms of a gmon.out.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_GMON_GMON_RENDER_H
-#define CONVERT_GMON_GMON_RENDER_H
+#ifndef CONVERT_PBIN2GMON_GMON_RENDER_H
+#define CONVERT_PBIN2GMON_GMON_RENDER_H
 
 #include "base/exact.h"
 #include "base/report.h"

@@ -1,6 +1,6 @@
 /* Call arcs of a pbin as those of a gmon.out.
  * SPDX-License-Identifier: MIT */
-#include "convert/gmon/gmon_calls.h"
+#include "convert/pbin2gmon/gmon_calls.h"
 
 #include <stdlib.h>
 #include <string.h>

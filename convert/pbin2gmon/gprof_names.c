@@ -3,7 +3,7 @@
  *   0000000000015ce0 T _ZN1r4main28_$u7b$$u7b$closure$u7d$$u7d$17h4d61d863015b0077E
  *
  * SPDX-License-Identifier: MIT */
-#include "convert/gmon/gprof_names.h"
+#include "convert/pbin2gmon/gprof_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Adds up a call tree by function.
  * SPDX-License-Identifier: MIT */
-#include "convert/igprof/call_tree.h"
+#include "convert/igprof2pbin/call_tree.h"
 
 #include <stdlib.h>
 

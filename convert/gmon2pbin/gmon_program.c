@@ -1,6 +1,6 @@
 /* The program that wrote a gmon.out.
  * SPDX-License-Identifier: MIT */
-#include "convert/gmon/gmon_program.h"
+#include "convert/gmon2pbin/gmon_program.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* Adds up gmon.out files: samples and time per function and bin, calls per caller and callee.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_GMON_GMON_SUMS_H
-#define CONVERT_GMON_GMON_SUMS_H
+#ifndef CONVERT_GMON2PBIN_GMON_SUMS_H
+#define CONVERT_GMON2PBIN_GMON_SUMS_H
 
 #include "base/report.h"
-#include "convert/gmon/gmon_program.h"
+#include "convert/gmon2pbin/gmon_program.h"
 #include "formats/pbin/pbin.h"
 
 /* The keys of its rows, in sorting order. PC is the beginning of the bin, rounded up, or the beginning of the function

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/tool.h"
-#include "convert/gmon/gmon_sums.h"
+#include "convert/gmon2pbin/gmon_sums.h"
 #include "convert/symbolize/symbol_options.h"
 
 struct options {

@@ -1,10 +1,10 @@
 /* Writes the sums of a dump of IgProf as an aggregated pbin: a row for each function, counters as measures.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_IGPROF_IGPROF_ROWS_H
-#define CONVERT_IGPROF_IGPROF_ROWS_H
+#ifndef CONVERT_IGPROF2PBIN_IGPROF_ROWS_H
+#define CONVERT_IGPROF2PBIN_IGPROF_ROWS_H
 
 #include "base/report.h"
-#include "convert/igprof/call_tree.h"
+#include "convert/igprof2pbin/call_tree.h"
 #include "formats/pbin/pbin.h"
 
 /* FILE is the name of the dump, for errors; NAME is the name of the profile. Returns 0, or -1 with ERR filled. */

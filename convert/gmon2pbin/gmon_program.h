@@ -1,7 +1,7 @@
 /* The program that wrote a gmon.out: its file, addresses and symbols.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_GMON_GMON_PROGRAM_H
-#define CONVERT_GMON_GMON_PROGRAM_H
+#ifndef CONVERT_GMON2PBIN_GMON_PROGRAM_H
+#define CONVERT_GMON2PBIN_GMON_PROGRAM_H
 
 #include "base/report.h"
 #include "convert/symbolize/symbolizer_input.h"
