@@ -73,9 +73,9 @@ TOOLS   := $(patsubst %.c,%,$(shell grep -lE '^int main\b' $(C_FILES)))
 PRELOAD_FILES := $(wildcard record/funcmeter/preload*.c)
 PRELOAD := $(if $(filter x86_64-% aarch64-%,$(MACHINE)),$(BUILD)/funcmeter-preload.so)
 LIB_FILES := $(filter-out $(TOOLS:=.c) $(PRELOAD_FILES),$(C_FILES))
-# What takes little of the time of tests compiles without optimization there, in a third of the time.
-ifdef ASAN
-COLD := $(filter-out base/% formats/pbin/% formats/raw/% analyze/attribute/% convert/prof2pbin/% plot/% record/%,$(C_FILES)) \
+# With sanitizers, what takes little of the time of tests and fuzz targets compiles without optimization, in a third of the time.
+ifeq ($(if $(ASAN),$(origin CFLAGS)),file)
+COLD := $(filter-out analyze/attribute/% convert/dwarf/% convert/prof2pbin/% convert/symbolize/%,$(filter analyze/% convert/%,$(C_FILES))) \
         $(wildcard tests/unit/*.c) tests/symbols/symbolize.c
 $(foreach o,.o .main.o,$(COLD:%.c=$(BUILD)/%$(o))): ALL_CFLAGS += -O0
 endif
