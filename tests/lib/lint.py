@@ -127,12 +127,12 @@ def headers_alone(root):
 def was_built_with_analyzer(root, path):
     """Whether the build has looked at PATH: objects name the options that they were compiled with. (.ci/run gives WERROR=@.gcc-analyzer,
     which takes a quarter less time than to compile twice.)"""
-    object_ = os.path.join(root, "build", path[:-2] + ".o")
+    object_, needed = os.path.join(root, "build", path[:-2] + ".o"), closure(root, path, set())
     try:
         with open(object_, "rb") as file:
             looked = b" -fanalyzer " in file.read()
-        return looked and all(os.path.getmtime(os.path.join(root, name)) < os.path.getmtime(object_)
-                              for name in closure(root, path, {".gcc-analyzer"}))
+        changed = max(map(os.path.getmtime, [ANALYZER[1:], *(os.path.join(root, name) for name in needed)]))
+        return looked and changed < os.path.getmtime(object_)
     except OSError:
         return False
 

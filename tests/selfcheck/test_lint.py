@@ -2,6 +2,8 @@
 
 SPDX-License-Identifier: MIT
 """
+import os
+import subprocess
 import unittest
 
 import checking
@@ -49,6 +51,26 @@ class Planted(checking.Case):
         self.faulty(lint.analyzer(root), {"base/leak.c": "-Werror=analyzer-malloc-leak",
                                           "base/twice.c": "-Werror=analyzer-double-free",
                                           "base/null.c": "-Werror=analyzer-possible-null-argument"})
+
+    def test_header_that_its_source_includes_first(self):
+        """The build has compiled it alone."""
+        needs = {"base/a.h": "size_t size(void);\n", "base/b.h": "#include <stddef.h>\n", "base/a.c": '#include "base/a.h"\n'}
+        self.faulty(lint.headers_alone(self.tree(needs)), {})
+        needs["base/a.c"] = '#include "base/b.h"\n#include "base/a.h"\n'
+        self.faulty(lint.headers_alone(self.tree(needs)), {"base/a.h": "size_t"})
+
+    def test_files_that_the_build_has_analyzed(self):
+        """What was compiled with -fanalyzer, and has not changed since, is not looked at again."""
+        root = self.tree({"base/twice.c": "#include <stdlib.h>\nvoid twice(char *p);\nvoid twice(char *p)\n{\n"
+                                          "    free(p);\n    free(p);\n}\n"})
+        source, built = os.path.join(root, "base/twice.c"), os.path.join(root, "build/base/twice.o")
+        os.makedirs(os.path.dirname(built))
+        found = {"base/twice.c": "-Werror=analyzer-double-free"}
+        for flags, changed, expected in (([], 0, found), (["-fanalyzer"], 0, {}), (["-fanalyzer"], 10, found)):
+            subprocess.run(["gcc", "-g", *flags, "-w", "-c", "-o", built, source], check=True)
+            os.utime(source, times=(os.path.getmtime(built) - 5 + changed,) * 2)
+            with self.subTest(flags, changed=changed):
+                self.faulty(lint.analyzer(root), expected)
 
     def test_clang_format(self):
         with open(checking.ROOT + "/.clang-format", encoding="utf-8") as file:
