@@ -37,12 +37,12 @@ def is_padding(data, at):
     return at % 17 != 0 and at >= 8 and data[at - 8:at + 16] == bytes(24)
 
 
-def places(begin, end, data=b"", turn=0, turns=1):
+def places(begin, end, data=b""):
     """Where to cut or damage DATA: at every byte but padding. Under sanitizers, where a start takes ten times as long and the
     plain run has seen every byte, at every 13th, which meets each offset within a field of 2, 4 or 8 bytes, and at the
-    last. What reads the same bytes with the same code takes turns: number TURN of TURNS."""
+    last."""
     every = sorted({*range(begin, end, 13), end - 1}) if is_asan() else range(begin, end)
-    return [at for at in every if at % turns == turn and not is_padding(data, at)]
+    return [at for at in every if not is_padding(data, at)]
 
 
 def plain_only(test):
@@ -88,7 +88,7 @@ def limits(memory):
 class Leaks:
     """Which runs look for memory that leaked. That takes a third of the time of most runs under sanitizers, and most runs of a
     test take the same way out: of each tool, the first FIRST in a test do, and then one of EVERY."""
-    FIRST, EVERY = 3, 24
+    FIRST, EVERY = 3, 8
     runs = collections.Counter()
 
     @classmethod

@@ -354,7 +354,7 @@ class Bad(PerfCase):
         for pipe in (False, True):
             data = simple(pipe=pipe).finish()
             end = len(data) if pipe else sum(struct.unpack_from("<QQ", data, 40))
-            for at in tool.places(1, end, turn=int(pipe), turns=2):
+            for at in tool.places(1, end):
                 ended = tool.run(["perf2pbin", "-q"], stdin=data[:at])
                 if ended.status == 0:  # a pipe that ends between two records
                     self.assertTrue(pipe, at)

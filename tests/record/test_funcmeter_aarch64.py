@@ -24,8 +24,7 @@ CHANGES = (("noipa", "noinline"), ("KEEP int work(int n) { return n + 1; }", "KE
            ("n == 0 ? 0 : nest(n - 1) + work(n);", "n == 0 ? 0 : nest(n - 1) + work(n); __asm__ volatile(\"\");"),
            ("setitimer(ITIMER_REAL, &often, NULL);", "kill(getpid(), SIGALRM);"),
            # threads of the emulator end some time after they are joined; to fork meanwhile can block the child
-           ("setitimer(ITIMER_REAL, &never, NULL);", "usleep(100000);"), ("i < 10000", "i < 300"), ("i < 100;", "i < 10;"),
-           ("i < 64;", "i < 16;"), ("i < 5;", "i < 2;"))  # a fork takes the emulator more than a second
+           ("setitimer(ITIMER_REAL, &never, NULL);", "usleep(100000);"), ("i < 10000", "i < 300"), ("i < 100;", "i < 10;"))
 
 BEGINNINGS = r"""
 #include <stdio.h>
@@ -121,10 +120,10 @@ class Aarch64(unittest.TestCase):
 
     def test_threads_signals_fork_kill(self):
         ends, printed, _ = self.run_all("threads", test_funcmeter.THREADS, "threads:.*", status=128 + signal.SIGKILL)
-        handled, nests = int(printed), 16 * 10 * 11 + 300 * 21
+        handled, nests = int(printed), 64 * 10 * 11 + 300 * 21
         self.assertEqual([ends[n][0] for n in ("nest", "leave", "handle", "work", "child")],
-                         [nests, 64, handled, nests - 16 * 10 - 300 + handled + 2, 2])
-        self.assertEqual((ends["nest"][1], ends["leave"]), (nests, (64, 0, 64)))
+                         [nests, 256, handled, nests - 64 * 10 - 300 + handled + 5, 5])
+        self.assertEqual((ends["nest"][1], ends["leave"]), (nests, (256, 0, 256)))
 
     def test_beginnings_of_functions(self):
         ends, printed, path = self.run_all("beginnings", BEGINNINGS, "beginnings:.*")
