@@ -3,19 +3,13 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include "base/sanitizers.h"
-
-bool memory_is_shadowed(void)
-{
-    return ADDRESS_SANITIZER;
-}
 
 /* Whether this thread may end the program while others exist. */
 static _Thread_local bool may_exit;

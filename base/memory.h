@@ -4,7 +4,6 @@
 #define BASE_MEMORY_H
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Each returns memory that the caller frees with free(), never NULL: out of memory (or a
@@ -30,9 +29,6 @@ void mem_allow_exit(void);
 
 /* Ends the program when a library reports that it is out of memory. */
 _Noreturn void mem_run_out(void);
-
-/* Does a sanitizer reserve terabytes of shadow memory, so that limits are useless? */
-bool memory_is_shadowed(void);
 
 /* Makes room for at least NEED elements of SIZE bytes in *ARRAY, doubling *CAPACITY. */
 void mem_reserve(void *array, size_t *capacity, size_t need, size_t size);

@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/sanitizers.h"
 
 static const struct argp_option
     common_options[] = {{"quiet", 'q', NULL, EVERYDAY, "No warnings, no progress bar", TOOL_GROUP},
@@ -237,7 +238,7 @@ static error_t hand_down(int key, char *argument, struct argp_state *state)
 static void limit_memory(uint64_t most)
 {
     struct rlimit limit;
-    if (most == 0 || memory_is_shadowed() || getrlimit(RLIMIT_DATA, &limit) != 0 ||
+    if (most == 0 || ADDRESS_SANITIZER || getrlimit(RLIMIT_DATA, &limit) != 0 ||
         most >= limit.rlim_cur)
         return;
     limit.rlim_cur = (rlim_t)most;

@@ -14,10 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/memory.h"
+#include "base/sanitizers.h"
 
-/* What the sanitizer needs (terabytes of addresses, /proc) must not be fatal. */
-#define SANITIZED memory_is_shadowed()
+/* The address sanitizer needs terabytes of addresses and /proc: neither may be fatal then. */
 
 static void limit(__rlimit_resource_t what, rlim_t value)
 {
@@ -50,8 +49,8 @@ static void limit_cpu_time(uint64_t seconds)
 
 static void limit_resources(uint64_t memory, uint64_t seconds)
 {
-    limit_cpu_time(SANITIZED ? 10 * seconds : seconds);
-    if (!SANITIZED)
+    limit_cpu_time(ADDRESS_SANITIZER ? 10 * seconds : seconds);
+    if (!ADDRESS_SANITIZER)
         limit(RLIMIT_AS, memory_in_use() + memory);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
@@ -103,7 +102,8 @@ static bool forbid_system_calls(void)
         SCMP_SYS(brk),       SCMP_SYS(madvise),       SCMP_SYS(futex),   SCMP_SYS(exit_group),
         SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(sysinfo), SCMP_SYS(recvmsg),
         SCMP_SYS(close)};
-    scmp_filter_ctx filter = seccomp_init(SANITIZED ? SCMP_ACT_ERRNO(1) : SCMP_ACT_KILL_PROCESS);
+    scmp_filter_ctx filter =
+        seccomp_init(ADDRESS_SANITIZER ? SCMP_ACT_ERRNO(1) : SCMP_ACT_KILL_PROCESS);
     if (filter == NULL)
         return false;
     int result = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
@@ -120,7 +120,7 @@ static bool forbid_system_calls(void)
     if (result == 0)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
                                   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-    if (result == 0 && !SANITIZED) /* all calls fail there */
+    if (result == 0 && !ADDRESS_SANITIZER) /* all calls fail there */
         result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(openat), 0);
     if (result == 0)
         result = seccomp_load(filter);
