@@ -715,7 +715,7 @@ class Times(Case):
             #include <linux/filter.h>
             #include <linux/seccomp.h>
             #include <sys/prctl.h>
-            static void spin(long rounds) { for (long i = 0; i < rounds; i++) __asm__ volatile("" ::: "memory"); }
+            __attribute__((noinline)) static void spin(long rounds) { for (long i = 0; i < rounds; i++) __asm__ volatile("" ::: "memory"); }
             __attribute__((noinline)) void work(long rounds) { spin(rounds); __asm__ volatile(""); }
             static double used(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
             int main(void)
