@@ -230,21 +230,31 @@ bool process_thread_ended(pid_t pid, pid_t tid)
 ssize_t process_threads(pid_t pid, pid_t **tids)
 {
     char path[64];
-    const struct dirent *entry;
-    size_t count = 0, capacity = 0;
     *tids = NULL;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *folder = opendir(path);
-    if (folder == NULL)
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ssize_t count = folder >= 0 ? process_threads_in(folder, tids) : -1;
+    if (folder >= 0)
+        close(folder);
+    return count;
+}
+
+ssize_t process_threads_in(int folder, pid_t **tids)
+{
+    _Alignas(struct dirent64) char entries[8192];
+    size_t count = 0, capacity = 0;
+    ssize_t got;
+    *tids = NULL;
+    if (lseek(folder, 0, SEEK_SET) != 0)
         return -1;
-    while ((entry = readdir(folder)) != NULL) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (tid <= 0)
-            continue;
-        mem_reserve(tids, &capacity, count + 1, sizeof **tids);
-        (*tids)[count++] = tid;
-    }
-    closedir(folder);
+    while ((got = getdents64(folder, entries, sizeof entries)) > 0)
+        for (ssize_t at = 0; at < got;) {
+            const struct dirent64 *entry = (const void *)&entries[at];
+            pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+            if (tid > 0)
+                *MEM_APPEND(*tids, count, capacity) = tid;
+            at += entry->d_reclen;
+        }
     return (ssize_t)count;
 }
 

@@ -52,6 +52,8 @@ bool process_thread_ended(pid_t pid, pid_t tid);
 /* The threads of process PID, with ended ones that remain. Returns how many, and in *TIDS an array that the caller frees;
  * or -1 with errno set, and *TIDS NULL. */
 ssize_t process_threads(pid_t pid, pid_t **tids);
+/* The same for a process whose threads are in FOLDER, an open /proc/PID/task. */
+ssize_t process_threads_in(int folder, pid_t **tids);
 /* A thread of PID that has not ended, the first one if possible: /proc/PID shows no executable or mappings of a process
  * whose first thread has ended, /proc/TID does. -1: none. */
 pid_t process_living_thread(pid_t pid);

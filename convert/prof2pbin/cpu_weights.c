@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "convert/prof2pbin/age_strata.h"
 
 bool cpu_weights_open(struct weighed_thread *t)
 {
@@ -107,6 +108,22 @@ static uint64_t end_at_edge(const struct cpu_weights *w, struct weighed_thread *
     return used_ns - part_ns;
 }
 
+/* Records of a thread whose CPU time its few sightings do not show well; where these are compared by age, to those of threads of
+ * the same name. */
+enum { SHORT = 16, SHORT_AGED = 64 };
+
+/* A record of T, which it RAN for or not. */
+static void note_age(struct weighed_thread *t, bool ran)
+{
+    if (t->records > SHORT_AGED) {
+        free(t->ages_ns);
+        t->ages_ns = NULL;
+    } else if (ran) {
+        mem_reserve(&t->ages_ns, &t->age_capacity, t->sightings + 1, sizeof *t->ages_ns);
+        t->ages_ns[t->sightings++] = t->total_ns;
+    }
+}
+
 /* CPU time is exact at every record. A sighting that may or may not have run has what was used before it, and so has the first
  * one after a gap. */
 static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uint8_t flags,
@@ -116,6 +133,7 @@ static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uin
     t->in_gap |= used_ns > w->gap_ns && w->last_ns - t->seen_ns > w->gap_ns;
     bool gap = t->in_gap, alone = gap || (flags & RAW_ASSUMED) != 0;
     t->total_ns += used_ns;
+    note_age(t, ran);
     used_ns = end_at_edge(w, t, used_ns);
     if (alone && t->weight > 0)
         close_stretch(t);
@@ -249,7 +267,7 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
         last_ns = now_ns;
         edges |= s->threads[i] == 0 && !w->nominal;
     }
-    if (s->flags != NULL && w->kernel == NULL && !edges && !gaps &&
+    if (s->flags != NULL && w->kernel == NULL && !edges && !gaps && s->count > SHORT_AGED &&
         tracker_is_steady(tracker, s, 0, s->count, 0, last_ns, &steady)) {
         w->last_ns = last_ns;
         return add_steady(w, tracker, &steady);
@@ -286,6 +304,7 @@ static int end_threads(struct cpu_weights *w)
             if (__builtin_add_overflow(t->total_ns, t->last_ns - t->known_ns, &t->total_ns))
                 return -1;
         }
+        t->life_ns = t->total_ns;
         bool after_gap = t->weight > 0 && t->after_gap == t->count;
         if (t->count > 0 && !after_gap) {
             t->stretches[t->count - 1].cpu_ns += t->cpu_ns;
@@ -302,14 +321,6 @@ static int end_threads(struct cpu_weights *w)
 /* What events count for a process that hardly did more than begin and end is wrong by as much as its time, in both
  * directions: such processes are divided together, with the rest of the run. */
 static const uint64_t least_known_ns = 10000000;
-
-enum { SHORT = 16 }; /* records of a thread whose CPU time its few sightings do not show well */
-
-/* Short threads in a row, and orphans among them, whose sightings share their CPU time equally. */
-struct pool {
-    uint64_t cpu_ns, sightings;
-    uint64_t used, given_ns; /* divided so far */
-};
 
 /* Threads that may stand in for one another. */
 struct group {
@@ -329,6 +340,7 @@ struct groups {
     size_t count, capacity;
     uint32_t *group_of; /* [thread]: number of its group */
     struct pool *pools;
+    size_t pool_count;
     size_t *pool_of; /* [thread]: number of its pool, SIZE_MAX */
 };
 
@@ -337,17 +349,9 @@ struct process_times {
     uint64_t *cpu_ns;  /* [process]: CPU time of its threads; the sum is at most MAX_CPU_NS */
 };
 
-static bool is_short(const struct weighed_thread *t)
+static bool is_short(const struct cpu_weights *w, const struct weighed_thread *t, int level)
 {
-    return t->count > 0 && t->records <= SHORT;
-}
-
-static uint64_t sightings_of(const struct cpu_weights *w, const struct weighed_thread *t)
-{
-    uint64_t weight = 0;
-    for (size_t i = 0; i < t->count; i++)
-        weight += t->stretches[i].weight;
-    return w->nominal ? t->sightings : weight;
+    return t->count > 0 && t->records <= (!w->nominal && level == BY_NAME ? SHORT_AGED : SHORT);
 }
 
 /* Does T stand for all threads of a process that were never seen? No thread has such an ID. */
@@ -395,7 +399,7 @@ static void group_threads(const struct cpu_weights *w, const struct raw_extensio
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_extend made room for the number */
         group->time_ns += t->count > 0 ? t->total_ns : 0;
         group->seen += t->count > 0;
-        group->sightings += is_short(t) ? sightings_of(w, t) : 0;
+        group->sightings += is_short(w, t, level) ? t->sightings : 0;
         group->orphan_ns += t->orphan ? t->total_ns : 0;
     }
 }
@@ -417,41 +421,67 @@ static void add_extra(struct weighed_thread *t, uint64_t extra_ns)
     }
 }
 
-/* Divides the short threads and the orphans of each group into pools of POOL sightings or more, in order of their
- * birth. Without orphans, only a group with a full pool needs one, and only on LEVEL BY_NAME. */
-static void make_pools(const struct cpu_weights *w, struct groups *g, int level)
+/* Divides the time CPU_NS of threads of GROUP, which lived at any time, among its pools in proportion to their sightings. */
+static void spread(const struct group *group, struct pool *pools, uint64_t cpu_ns)
 {
+    uint64_t used = 0, given_ns = 0;
+    for (size_t i = 0; i < group->pools; i++) {
+        struct pool *pool = &pools[group->first_pool + i];
+        used += pool->sightings;
+        uint64_t due_ns = cpu_weights_scale(cpu_ns, used, group->sightings);
+        pool->cpu_ns += due_ns - given_ns;
+        given_ns = due_ns;
+    }
+}
+
+/* Without orphans, only a group with a full pool needs one, and only on LEVEL BY_NAME; and not if it would blur the CPU times
+ * of windows of the power sensor, which are exact. */
+static void set_pool_counts(const struct cpu_weights *w, struct groups *g, int level)
+{
+    bool crowds = level == BY_NAME && w->edges == 0;
     size_t pools = 0;
     for (size_t i = 0; i < g->keys.count; i++) {
         struct group *group = &g->groups[i];
         uint64_t full = group->sightings / POOL;
-        bool ratios = w->nominal && level == BY_NAME;
         group->first_pool = pools;
-        if (group->sightings > 0 && (group->orphan_ns > 0 || ratios))
+        if (group->sightings > 0 && (group->orphan_ns > 0 || crowds))
             group->pools = full > 0 ? full : group->orphan_ns > 0;
         pools += group->pools;
     }
+    g->pool_count = pools;
     g->pools = mem_zalloc(pools + 1, sizeof *g->pools);
+}
+
+/* Divides the short threads and the orphans of each group into pools of POOL sightings or more, in order of their
+ * birth. */
+static void make_pools(const struct cpu_weights *w, const struct raw_extension *ext,
+                       struct groups *g, int level)
+{
+    set_pool_counts(w, g, level);
     for (size_t i = 0; i < w->count; i++) {
         const struct weighed_thread *t = &w->threads[i];
         struct group *group = &g->groups[g->group_of[i]];
         g->pool_of[i] = SIZE_MAX;
-        if (group->pools == 0 || (!is_short(t) && !t->orphan))
+        if (group->pools == 0 || is_collective(t, ext) || (!is_short(w, t, level) && !t->orphan))
             continue;
         uint64_t full = group->passed / POOL;
         g->pool_of[i] = group->first_pool + (full < group->pools ? full : group->pools - 1);
         struct pool *pool = &g->pools[g->pool_of[i]];
-        uint64_t sightings = sightings_of(w, t);
+        uint64_t sightings = t->sightings;
         pool->cpu_ns += t->total_ns;
         pool->sightings += sightings;
+        pool->complete = group->orphan_ns == 0;
         group->passed += sightings;
     }
+    for (size_t i = 0; i < w->count; i++)
+        if (w->threads[i].orphan && is_collective(&w->threads[i], ext))
+            spread(&g->groups[g->group_of[i]], g->pools, w->threads[i].total_ns);
 }
 
 /* Gives T its part of POOL, in place of its own CPU time. */
-static void share_pool(const struct cpu_weights *w, struct weighed_thread *t, struct pool *pool)
+static void share_pool(struct weighed_thread *t, struct pool *pool)
 {
-    uint64_t sightings = sightings_of(w, t);
+    uint64_t sightings = t->sightings;
     pool->used += sightings;
     uint64_t due_ns = cpu_weights_scale(pool->cpu_ns, pool->used, pool->sightings);
     t->total_ns = due_ns - pool->given_ns;
@@ -476,14 +506,16 @@ static void share_time(struct weighed_thread *t, struct group *group)
 /* Gives the CPU time of orphans to the threads of their groups that were seen running. */
 static void share_orphans(struct cpu_weights *w, struct groups *g)
 {
+    if (!w->nominal)
+        strata_divide(w->threads, w->count, g->pool_of, g->pools, g->pool_count);
     for (size_t i = 0; i < w->count; i++) {
         struct weighed_thread *t = &w->threads[i];
         struct group *group = &g->groups[g->group_of[i]];
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each thread has a group */
         if (group->seen > 0 && t->count == 0)
             t->orphan = false;
-        else if (g->pool_of[i] != SIZE_MAX && t->count > 0)
-            share_pool(w, t, &g->pools[g->pool_of[i]]);
+        else if (w->nominal && g->pool_of[i] != SIZE_MAX && t->count > 0)
+            share_pool(t, &g->pools[g->pool_of[i]]);
         else if (group->orphan_ns > 0 && group->pools == 0 && t->count > 0)
             share_time(t, group);
     }
@@ -526,14 +558,12 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
         }
         orphans += t->orphan;
     }
-    if (orphans == 0 && !w->nominal)
-        return;
     struct process_times times = process_times_find(w, ext, tracker);
     for (int level = 0; level < (orphans > 0 ? LEVELS : BY_PROCESS); level++) {
         struct groups g = {.group_of = mem_alloc((w->count + 1) * sizeof *g.group_of),
                            .pool_of = mem_alloc((w->count + 1) * sizeof *g.pool_of)};
         group_threads(w, ext, &times, level, &g);
-        make_pools(w, &g, level);
+        make_pools(w, ext, &g, level);
         share_orphans(w, &g);
         numbers_free(&g.keys);
         numbers_free(&g.names);
@@ -855,8 +885,10 @@ int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct e
 
 void cpu_weights_free(struct cpu_weights *w)
 {
-    for (size_t i = 0; i < w->count; i++)
+    for (size_t i = 0; i < w->count; i++) {
         free(w->threads[i].stretches);
+        free(w->threads[i].ages_ns);
+    }
     free(w->threads);
     free(w->by_image);
     kernel_share_delete(w->kernel);

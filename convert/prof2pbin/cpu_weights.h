@@ -21,17 +21,19 @@
  * The CPU time of a thread that was never seen running goes to sightings of threads of its process with the same
  * name, or else to those of its process. If its process used less than 10 ms, it goes to such processes of the same
  * program, to those that began in the same way (forked, or by exec) if there are any; others keep their time. The
- * short threads among these represent those that were missed: their CPU time is pooled, and divided equally among
- * their sightings, POOL at a time. If there are no short threads, the others share the CPU time in proportion to theirs. It is reported as unsampled, with the last record of the thread, if no
+ * short threads among these represent those that were missed: their CPU time is pooled, POOL sightings at a time. What
+ * ptrace counts for all threads that it never found has no time, and goes to all pools. If there are no short threads, the
+ * others share the CPU time in proportion to theirs. It is reported as unsampled, with the last record of the thread, if no
  * such thread was seen, or if the thread used more than chance can explain: MISSED times the CPU time that is sampled
  * once on average. What the kernel counted for a process or the run, and the engine did not, is unsampled, too. All
  * CPU time is accounted for.
  *
- * With perf, crowds of short threads are pooled even if none was missed. The engine samples a thread more irregularly
- * at its beginning: the number K of sightings there is right on average, but not the mean of K / N if a thread has
- * few (N). Of 200 threads with two phases of 3 ms CPU time each, at 1 kHz, the first one got 46 % (now 47 % to 50 %).
- * For the same reason, the nominal intervals of these sightings do not count: they come from windows of few
- * sightings.
+ * Crowds of short threads with the same name are pooled even if none was missed. With ptrace, the ages of sightings are known, and the
+ * pool is divided by these (age_strata.h); threads keep their CPU time unless some of the pool were missed. With perf, all sightings
+ * of a pool get the same. That engine samples a thread more irregularly at its beginning: the number K of sightings there is right on
+ * average, but not the mean of K / N if a thread has few (N). Of 200 threads with two phases of 3 ms CPU time each, at 1 kHz, the first
+ * one got 46 % (now 47 % to 50 %). For the same reason, the nominal intervals of these sightings do not count: they come from
+ * windows of few sightings.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CPU_WEIGHTS_H
 #define CONVERT_PROF2PBIN_CPU_WEIGHTS_H
@@ -54,8 +56,9 @@ struct weighed_thread {
     /* while samples are measured: the open stretch, and the last exact CPU time */
     uint64_t weight, cpu_ns, known_ns, last_ns;
     uint32_t task, image;
-    uint64_t records;       /* remaining */
-    uint64_t sightings;     /* while samples are measured, if CPU time is nominal; if not: */
+    uint64_t records;   /* remaining */
+    uint64_t sightings; /* running; if CPU time is exact, those of the first records */
+    /* if CPU time is exact: */
     uint64_t edge, seen_ns; /* number of the last edge before its last record, and time of that */
     bool in_gap;            /* it used CPU time in a gap, and was not seen running since */
     size_t after_gap;       /* number of the stretch after the last gap */
@@ -64,8 +67,11 @@ struct weighed_thread {
      * every WEIGHT units one more: ODD is how near the next one is */
     size_t at;
     uint64_t left, each_ns, rest, odd;
-    bool orphan;     /* no sighting can get its total */
-    bool equal;      /* all its sightings have the same weight, 1 */
+    bool orphan; /* no sighting can get its total */
+    bool equal;  /* all its sightings have the same weight, 1 */
+    /* If CPU time is exact: what it was at the sightings of a short thread, otherwise NULL, and at its end [ns] */
+    uint64_t *ages_ns, life_ns;
+    size_t age_capacity;
     uint64_t own_ns; /* CPU time that no engine counts: in the kernel at its beginning and end */
 };
 

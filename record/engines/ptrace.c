@@ -14,6 +14,7 @@
 #include "record/engines/launch.h"
 #include "record/engines/ptrace.h"
 
+enum { BEHIND = 8, FIRST = 16 };          /* samples; events */
 static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
 
 uint64_t ptrace_time(const struct engine_run *run)
@@ -110,12 +111,16 @@ static void on_signal(struct engine_run *run, const siginfo_t *info)
         kill(run->pid, info->si_signo);
 }
 
-/* Handles pending events, but not so many that the next sample is late. */
+/* Handles pending events until the next sample is due: what threads run when they have just ended, or begun, would otherwise be seen
+ * too often, because samples would wait for these events. Only if events have been pending for many samples, some come first. */
 static void take_events(struct engine_run *run, uint64_t until)
 {
-    for (int i = 0; !run->ended && (i < 16 || clock_now() < until); i++)
-        if (!ptrace_take_event(run))
+    int first = run->behind > BEHIND ? FIRST : 0;
+    while (!run->ended && (clock_now() < until || first-- > 0))
+        if (!ptrace_take_event(run)) {
+            run->behind = 0;
             return;
+        }
 }
 
 /* Handles events before each wait: the SIGCHLD may have been consumed during a sample. */
@@ -212,7 +217,8 @@ static int be_prompt(void)
 
 static int start_program(struct engine_run *run)
 {
-    struct tracee model = {.process = &(struct process){.stops_at_end = true}, .announces = true};
+    struct tracee model = {.process = &(struct process){.folder = -1, .stops_at_end = true},
+                           .announces = true};
     pid_t pid =
         launch(run->command, ptrace_options(run, &model), &run->signals, run->failure, run->err);
     if (pid < 0)
@@ -239,7 +245,7 @@ static void wait_for(sem_t *semaphore)
 static void *tracer(void *opaque)
 {
     struct engine_run *run = opaque;
-    struct process sampler = {.pid = getpid()};
+    struct process sampler = {.pid = getpid(), .folder = -1};
     mem_allow_exit();
     run->self = (struct tracee){.tid = (pid_t)syscall(SYS_gettid),
                                 .process = &sampler,

@@ -33,18 +33,23 @@ struct engine_run {
     cpu_set_t cpus, used;       /* CPUs that the sampler may use; that it uses */
     struct engine_thread *rows; /* of the sample being taken: ended threads first */
     size_t row_count, row_capacity;
+    uint64_t turns; /* interrupts so far */
     size_t awaited; /* threads that were interrupted for the sample and have not stopped */
-    uint64_t woken, begin,
-        resumed; /* absolute [ns]: end of the last wait; start of the sample; last resumption of a thread for it */
+    /* absolute [ns]: end of the last wait; when the sample was due, or the sampler woke for it, if later; start of the sample; last
+     * resumption of a thread for it */
+    uint64_t woken, moment, begin, resumed;
     int priority; /* with a real-time priority the sampler gets a CPU at once; 0: it has none */
     struct nudge nudge; /* if it has none */
     struct tracee self; /* the tracer, with its times at the wake-up for the sample */
     uint64_t late;      /* delay of that wake-up [ns] */
     bool sleepers;      /* a thread of the last sample sometimes sleeps */
+    bool crowded;       /* a process is */
     bool calling;       /* a process was seen in system calls lately */
     bool away;          /* the sampler avoids the CPUs of threads */
     int widest;         /* on how many CPUs threads ran at a time lately ... */
     int widest_for;     /* ... which is remembered for so many samples */
+    size_t born;        /* threads when it last chose a CPU */
+    int births_for;     /* for so many samples, it remembers that there were new ones */
     bool at_once;       /* the sampler did not wait for a CPU when it woke */
     bool any_late;      /* a thread was seen late, and had been on a CPU: ptrace_late */
     /* Sightings in user code on the CPU of the sampler, of threads that sometimes sleep; those that the scheduler's
@@ -55,6 +60,7 @@ struct engine_run {
     uint64_t next_tick;   /* absolute, UINT64_MAX: with the next sample */
     uint64_t read, every; /* the last reading of power; from the one before to it [ns of the run] */
     uint64_t ticking;     /* CPU time for ticks since the last sample [ns] */
+    int behind;           /* samples since no event was pending */
     double contended;     /* part of the last samples in which a thread waited for a CPU */
     uint64_t stops, probes, probed; /* stops; twice in a row; CPU time between the two [ns] */
     struct latency latency;

@@ -36,7 +36,8 @@ static int seize_threads(struct engine_run *run, struct process *process)
 {
     pid_t *tids;
     int news = 0, done = 0;
-    ssize_t count = process_threads(process->pid, &tids);
+    ssize_t count = process->folder >= 0 ? process_threads_in(process->folder, &tids)
+                                         : process_threads(process->pid, &tids);
     for (ssize_t i = 0; i < count && done >= 0; i++) {
         done = seize(run, process, tids[i]);
         news += done > 0;

@@ -28,12 +28,13 @@ static const uint64_t poll_time = SECOND / 20000;
 /* Long enough for some ticks of the kernel, at 100 to 1000 Hz. */
 static const uint64_t ticks_every = SECOND / 10;
 
+enum { PASSES = 8 }; /* over the threads of processes that create many */
 enum { LOOKS = 256 };
 enum { FAULTS = 5 };                  /* page faults in that time: a huge page takes 0.1 ms */
 enum { MOVE = 32, MOVE_CALLING = 8 }; /* samples */
 enum { CALLS = 32 };                  /* one sighting in this many in a system call is many */
-enum { WIDEST = 256 };                /* samples for which several busy CPUs are remembered */
-enum { STEADY = 4 };                  /* sightings on a CPU in a row; then it is expected there */
+enum { LATELY = 256 }; /* samples for which several busy CPUs, and births, are remembered */
+enum { STEADY = 4 };   /* sightings on a CPU in a row; then it is expected there */
 
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
 {
@@ -73,6 +74,33 @@ static void add_sighting(struct engine_run *run, struct tracee *tracee)
                                (preempted ? RAW_PREEMPTED : 0))});
 }
 
+/* Was it seen on a CPU, in a process for which that is recorded? */
+static bool ran_on_known_cpu(const struct tracee *tracee)
+{
+    return tracee->ran && !tracee->late && tracee->cpu >= 0 && tracee->cpu < CPU_SETSIZE;
+}
+
+/* When a thread of a crowded process has stopped, its CPU runs others, even some that began only then. Only the one that was
+ * interrupted first was on the CPU at the moment of the sample. */
+static void keep_first_on_cpus(struct engine_run *run)
+{
+    uint64_t first[CPU_SETSIZE];
+    for (size_t i = 0; i < CPU_SETSIZE; i++)
+        first[i] = UINT64_MAX;
+    for (size_t i = 0; i < run->tracees.count; i++) {
+        const struct tracee *tracee = run->tracees.list[i];
+        if (ran_on_known_cpu(tracee) && tracee->turn < first[tracee->cpu])
+            first[tracee->cpu] = tracee->turn;
+    }
+    for (size_t i = 0; i < run->tracees.count; i++) {
+        struct tracee *tracee = run->tracees.list[i];
+        if (!ran_on_known_cpu(tracee) || tracee->turn == first[tracee->cpu])
+            continue;
+        tracee->ran = false;
+        tracee->preempted = !tracee->in_kernel;
+    }
+}
+
 static void add_sightings(struct engine_run *run)
 {
     run->any_late = false;
@@ -92,7 +120,8 @@ void ptrace_add_total(struct engine_run *run, const struct tracee *tracee)
                                                     .flags = RAW_TOTAL});
 }
 
-/* Must it be stopped to read its PC? A thread that has been on no CPU since the last look is still where it was; one
+/* Must it be stopped to read its PC? One that was just found in a crowded process is stopped in any case, as soon as possible,
+ * because most of these do not live long. A thread that has been on no CPU since the last look is still where it was; one
  * that stopped after the end of the previous sample has been seen for this one. For one last seen on a CPU, the times
  * read then suffice to find out whether it has been there since. */
 static bool look(struct engine_run *run, struct tracee *tracee)
@@ -102,6 +131,7 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     if (tracee->state != TRACEE_RUNNING)
         return false;
     tracee->late = false; /* it waited then, and may run now */
+    tracee->hasty = tracee->process->crowded && !tracee->timed;
     bool steady = tracee->steady >= STEADY && tracee->slept == 0;
     if (steady && !tracee_waits(tracee))
         return true;
@@ -113,7 +143,7 @@ static bool look(struct engine_run *run, struct tracee *tracee)
                 time.slices == tracee->run.slices;
     tracee->run = time;
     tracee->timed = true;
-    bool waits = same || steady || tracee_waits(tracee);
+    bool waits = same || steady || (!tracee->hasty && tracee_waits(tracee));
     tracee->slept = waits && !same ? LOOKS : tracee->slept - (tracee->slept > 0);
     run->sleepers |= tracee->slept > 0;
     tracee->steady = waits ? 0 : tracee->steady;
@@ -126,9 +156,10 @@ static void watch(struct tracee *tracee)
 {
     int cpu = -1;
     const struct process *process = tracee->process;
-    bool known = (process->faulting || process->calling) &&
+    bool known = (process->faulting || process->calling || process->crowded) &&
                  tracee_read_faults(tracee, &tracee->faults, &cpu);
     tracee->watched = known && process->faulting;
+    tracee->cpu = known && process->crowded ? cpu : -1;
     tracee->same_cpu = known && cpu >= 0 && cpu == sched_getcpu();
 }
 
@@ -140,21 +171,46 @@ static bool has_faulted(struct tracee *tracee)
     return tracee->watched && tracee_read_faults(tracee, &faults, &cpu) && faults > tracee->faults;
 }
 
+static void interrupt(struct engine_run *run, struct tracee *tracee)
+{
+    if (!look(run, tracee))
+        return;
+    if (!tracee->hasty || tracee->process->faulting)
+        watch(tracee);
+    tracee_interrupt(tracee);
+    if (tracee->hasty && !tracee->process->faulting)
+        watch(tracee);
+    tracee->interrupted = run->moment;
+    tracee->turn = run->turns++;
+    tracee->at_once = run->at_once;
+    tracee->prompt = run->late < soon;
+    run->awaited += tracee->state == TRACEE_AWAITED;
+}
+
+static void find_threads(struct engine_run *run)
+{
+    run->crowded = false;
+    for (size_t i = 0; i < run->tracees.process_count; i++) {
+        struct process *process = run->tracees.processes[i];
+        run->crowded |= process->crowded;
+        if (process->crowded)
+            ptrace_find_threads(run, process);
+    }
+}
+
 /* Threads are not held until the last has stopped: all are interrupted at once, and one that waits for a CPU meanwhile
- * stays where it is. */
+ * stays where it is. Looking at some of a crowded process takes as long as others need to start, and these must be seen as
+ * well: what threads do first would otherwise be seen too rarely. */
 static void interrupt_all(struct engine_run *run)
 {
+    size_t done = 0;
     run->awaited = 0;
-    for (size_t i = 0; i < run->tracees.count; i++) {
-        struct tracee *tracee = run->tracees.list[i];
-        if (!look(run, tracee))
-            continue;
-        watch(tracee);
-        tracee_interrupt(tracee);
-        tracee->interrupted = run->woken;
-        tracee->at_once = run->at_once;
-        tracee->prompt = run->late < soon;
-        run->awaited += tracee->state == TRACEE_AWAITED;
+    for (int pass = 0; pass < PASSES && done < run->tracees.count; pass++) {
+        size_t count = run->tracees.count;
+        for (size_t i = count; i-- > done;) /* those just found are the last */
+            interrupt(run, run->tracees.list[i]);
+        done = count;
+        find_threads(run);
     }
 }
 
@@ -195,6 +251,8 @@ static bool was_on_cpu(struct engine_run *run, const struct tracee *tracee,
 {
     struct run_time self;
     uint64_t waited = now->delay - tracee->run.delay;
+    if (tracee->hasty && tracee->in_kernel && !tracee->completed)
+        return false; /* it slept */
     if (now->slices == tracee->run.slices)
         return true;
     if (!tracee_read_time(&run->self, &self))
@@ -357,8 +415,9 @@ static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
 {
     int count = CPU_COUNT(busy);
     run->widest = count >= run->widest || run->widest_for == 0 ? count : run->widest;
-    run->widest_for = count >= run->widest ? WIDEST : run->widest_for - 1;
-    return run->priority == 0 && run->sleepers && run->widest < CPU_COUNT(&run->cpus);
+    run->widest_for = count >= run->widest ? LATELY : run->widest_for - 1;
+    return run->priority == 0 && run->sleepers && run->births_for == 0 &&
+           run->widest < CPU_COUNT(&run->cpus);
 }
 
 /* The sampler runs on a CPU that runs a thread of the program: there the thread stops at once, while one on another CPU
@@ -366,8 +425,8 @@ static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
  * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
  * then run the sampler when the page fault has been counted. From another CPU it sees them. Threads that sleep may wake
  * on any CPU: the sampler then follows them with each sample if it has a real-time priority, avoids them if it can, or else leaves
- * its CPU to the scheduler. Where threads often call the kernel on several CPUs, it takes these in turn, so that each thread is
- * also seen where it was (prof2pbin compares the two). */
+ * its CPU to the scheduler, as it does if threads were created lately, which begin on any idle CPU. Where threads often call the
+ * kernel on several CPUs, it takes these in turn, so that each thread is also seen where it was (prof2pbin compares the two). */
 static void choose_cpu(struct engine_run *run)
 {
     bool faulting = false, calling = false;
@@ -385,10 +444,14 @@ static void choose_cpu(struct engine_run *run)
         CPU_SET((size_t)cpu, &busy);
         CPU_CLR((size_t)cpu, &others);
     }
+    run->births_for =
+        run->tracees.added != run->born ? LATELY : run->births_for - (run->births_for > 0);
+    run->born = run->tracees.added;
     if (CPU_COUNT(&busy) == 0)
         return;
     run->away = can_avoid(run, &busy);
-    if (run->priority == 0 && run->sleepers && !run->away && !calling) {
+    bool births = run->births_for > 0, sleepers = run->sleepers && !run->away && !calling;
+    if (run->priority == 0 && (births || sleepers)) {
         move_to(run, &run->cpus);
         return;
     }
@@ -437,6 +500,7 @@ static void read_ticks(struct engine_run *run)
 static void wake(struct engine_run *run)
 {
     struct run_time before = run->self.run, *now = &run->self.run;
+    run->moment = run->woken > run->pace.next ? run->woken : run->pace.next;
     bool timed = (run->sleepers || run->priority == 0) && tracee_read_time(&run->self, now);
     run->late =
         pace_late(&run->pace, run->woken, clock_now(), timed ? now->delay - before.delay : 0);
@@ -454,19 +518,20 @@ void ptrace_rest(struct engine_run *run)
 void ptrace_sample(struct engine_run *run)
 {
     bool limited = run->pace.most > 0;
+    run->behind++;
     wake(run); /* first: the next calls update the counts of the scheduler */
-    nudge_resume(&run->nudge);
     uint64_t used = limited ? clock_thread() : 0; /* a system call */
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
     run->result->late += run->priority == 0 && run->late >= soon;
     read_ticks(run);
-    for (size_t i = 0; i < run->tracees.process_count; i++)
-        if (run->tracees.processes[i]->crowded)
-            ptrace_find_threads(run, run->tracees.processes[i]);
+    find_threads(run);
     interrupt_all(run);
+    nudge_resume(&run->nudge); /* until now, the sampler has not waited */
     uint64_t time = ptrace_time(run);
     wait_for_stops(run);
+    if (run->crowded)
+        keep_first_on_cpus(run);
     count_waiting(run);
     uint64_t stopped = clock_now();
     if (run->pace.taken % (run->calling ? MOVE_CALLING : MOVE) == 0 || run->sleepers)

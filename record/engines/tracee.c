@@ -47,6 +47,7 @@ struct tracee *tracees_add(struct tracees *tracees, struct process *process, pid
                               .stat = -1};
     id_map_set(&tracees->by_tid, (uint32_t)tid, tracee);
     tracees->list[tracees->count++] = tracee;
+    tracees->added++;
     process->threads++;
     return tracee;
 }
@@ -223,9 +224,11 @@ static size_t read_file(const struct tracee *tracee, const char *name, int *fd, 
 {
     if (*fd < 0) {
         char path[64];
-        snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)tracee->process->pid,
-                 (int)tracee->tid, name);
-        *fd = open(path, O_RDONLY | O_CLOEXEC);
+        int folder = tracee->process->folder, at = 0;
+        if (folder < 0)
+            at = snprintf(path, sizeof path, "/proc/%d/task/", (int)tracee->process->pid);
+        snprintf(path + at, sizeof path - (size_t)at, "%d/%s", (int)tracee->tid, name);
+        *fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
     }
     ssize_t got = *fd < 0 ? 0 : pread(*fd, text, size - 1, 0);
     text[got > 0 ? got : 0] = '\0';

@@ -87,10 +87,13 @@ struct tracee {
     int schedstat, syscall, stat; /* file descriptors, -1: not open */
     uint64_t faults;              /* its page faults when it was last interrupted ... */
     bool watched;                 /* ... are known */
+    bool hasty;                   /* it was not known then whether it slept */
+    int cpu;                      /* where it was then, if its process is crowded; -1: unknown */
     bool same_cpu;                /* the sampler is known to have had its CPU then */
     bool faulted;                 /* it was in a page fault then */
     uint64_t pc;                  /* where it was last seen, 0: never */
     uint64_t interrupted;         /* when the sampler woke for its last sample [ns], absolute */
+    uint64_t turn;                /* number of that interrupt in the run */
     bool at_once;                 /* the sampler did not wait for a CPU then ... */
     bool prompt;                  /* ... and woke when the sample was due, as far as it could */
     struct run_time run;          /* when last read */
@@ -105,6 +108,7 @@ struct tracees {
     size_t process_count, process_capacity;
     struct id_map by_tid;
     struct tracee *removed; /* not freed yet */
+    size_t added;           /* threads so far */
 };
 
 void tracees_free(struct tracees *tracees);

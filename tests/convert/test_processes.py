@@ -463,6 +463,53 @@ class Rule(Case):
                 sums[profile.locations[location].pc] = sums.get(profile.locations[location].pc, 0) + ns
         self.assertEqual(sums, {0x1000: 20 * MS, 0x1001: 104 * MS})
 
+    def test_ages_that_are_seen_too_rarely(self):
+        """Threads use 1 ms of CPU time, the first 0.7 ms in one function. The first 0.2 ms are never seen, and the others half as often
+        up to 0.7 ms as after that. Of every thread that is seen, nine others are not, one by one or never found at all; or
+        threads are seen six times each, and keep their CPU time."""
+        ages = [(i * 37 % 100) * MS // 100 for i in range(600)]
+        ages = [age for i, age in enumerate(ages) if age >= 7 * MS // 10 or (age >= 2 * MS // 10 and (i + i // 100) % 2)]
+        for others, each in (("missed", 1), ("collective", 1), ("none", 6)):
+            ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [], [Task(1, 1, 0, "x")])
+            samples, times = [Sample(1, [Thread(1, 0x1002, MS, RAN)])], [0]
+            threads = [sorted(ages[i:i + each]) for i in range(0, len(ages), each)]
+            for i, own in enumerate(threads):
+                ext.tasks.append(Task(10 + i, 1, 100 * i, "worker"))
+                samples += [Sample(1, [Thread(10 + i, 0x1000 if age < 7 * MS // 10 else 0x1001, age, RAN)]) for age in own]
+                samples.append(Sample(1, [Thread(10 + i, 0, MS, TOTAL)]))
+                for k in range(9) if others == "missed" else ():
+                    ext.tasks.append(Task(10000 * (k + 1) + i, 1, 100 * i, "worker"))
+                    samples.append(Sample(1, [Thread(10000 * (k + 1) + i, 0, MS, TOTAL)]))
+                times += [100 * i + k + 1 for k in range(len(samples) - len(times))]
+            if others == "collective":
+                ext.tasks.append(Task(2**30 + 1, 1, 0, "x"))
+                samples.append(Sample(1, [Thread(2**30 + 1, 0, 9 * len(threads) * MS, TOTAL)]))
+                times.append(100 * len(threads))
+            whole, sums = len(threads) * MS * (1 if others == "none" else 10), collections.Counter()
+            profile = self.check(run_of(samples), times, ext, whole + MS)
+            for sample in profile.samples:
+                for _, location, ns in sample.entries:
+                    sums[profile.locations[location].pc] += ns
+            with self.subTest(others):
+                self.assertGreater(sum(age >= 7 * MS // 10 for age in ages) / len(ages), 0.5)  # by number
+                self.assertAlmostEqual(sums[0x1001] / whole, 0.3, delta=0.03)
+
+    def test_threads_keep_their_time_by_age(self):
+        """Threads of 1 to 4 ms that are each seen twice, near their beginning and end."""
+        ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [], [])
+        samples, times = [], []
+        for i in range(100):
+            ext.tasks.append(Task(10 + i, 1, 10 * i, "worker"))
+            life = MS * (1 + i % 4)
+            samples += [Sample(1, [Thread(10 + i, pc, age, flags)])
+                        for pc, age, flags in ((0x1000, 1000 + i, RAN), (0x1001, life - 1000 - i, RAN), (0, life, TOTAL))]
+            times += [10 * i + k for k in range(3)]
+        profile, sums = self.check(run_of(samples), times, ext, 250 * MS), collections.Counter()
+        for number, sample in enumerate(profile.samples):
+            for entry in sample.entries:
+                sums[number // 3] += entry[2]
+        self.assertEqual([sums[i] for i in range(100)], [MS * (1 + i % 4) for i in range(100)])
+
     def test_processes_of_a_program_that_began_in_the_same_way(self):
         """Of short processes that are forked, a third is seen; of those that call exec, all are. The former get their own time,
         and so do both if no forked one is seen: then the others stand for them."""

@@ -7,7 +7,8 @@ from rawprofile import EXEC, RAN, TOTAL
 WINDOW = 16
 POOL = 64
 EDGE_WINDOW = 2
-SHORT = 16
+SHORT, SHORT_AGED = 16, 64
+STRATUM, ROUNDS, PARTS = 8, 8, 1 << 20
 GAP_WANTED, GAP_MEAN, GAP_LEAST = 20, 8, 50_000_000
 
 
@@ -137,7 +138,8 @@ def levels(thread, ext, used):
 
 
 def divide(extra, parts):
-    """EXTRA in proportion to PARTS, rounded so that nothing is lost."""
+    """EXTRA in proportion to PARTS, or equally, rounded so that nothing is lost."""
+    parts = parts if any(parts) else [1] * len(parts)
     whole, sum_, given, out = sum(parts), 0, 0, []
     for part in parts:
         sum_ += part
@@ -147,11 +149,76 @@ def divide(extra, parts):
     return out
 
 
+def is_collective(thread):
+    """Is it all threads of a process that were never found?"""
+    return thread.task is not None and thread.task.tid >> 30 != 0
+
+
+def ages(thread):
+    """The CPU time of THREAD at each of its sightings, and in all."""
+    out, age = [], 0
+    for record in thread.records:
+        age += record[2]
+        if is_sighting(record):
+            out.append((age, record[4]))
+    return out, age
+
+
+def strata_of(sightings):
+    """SIGHTINGS of a pool in order of age, in strata: (sightings, end)."""
+    wanted, out, at = max(1, len(sightings) // STRATUM), [], 0
+    for i in range(1, wanted + 1):
+        following = len(sightings) * i // wanted
+        while at < following < len(sightings) and sightings[following][0] == sightings[following - 1][0]:
+            following += 1
+        if following > at:
+            last = sightings[following - 1][0]
+            end = last + (sightings[following][0] - last) // 2 if following < len(sightings) else None
+            out.append((sightings[at:following], end))
+            at = following
+    return out
+
+
+def stratum_times(strata, pool, cpu):
+    """CPU, the time of the POOL, by stratum."""
+    known, parts = [0] * len(strata), [0] * len(strata)
+    for t in pool:
+        seen, life = ages(t)
+        begin = 0
+        for i, (_, end) in enumerate(strata):
+            end = life if end is None else min(end, life)
+            if end > begin:
+                known[i] += end - begin
+                parts[i] += len(seen) * (PARTS * (end - begin) // life)
+                begin = end
+    base = cpu if cpu < sum(known) or not any(parts) else sum(known)
+    due = [(base * sum(known[:i + 1]) // sum(known) if any(known) else 0) +
+           ((cpu - base) * sum(parts[:i + 1]) // sum(parts) if any(parts) else 0) for i in range(len(strata))]
+    due[-1] = cpu
+    return [after - before for before, after in zip([0] + due, due)]
+
+
+def by_age(pool, seen, cpu, complete):
+    """Gives the sightings of the threads SEEN of POOL the time CPU."""
+    sightings = sorted((age, number, k, where) for number, t in enumerate(seen) for k, (age, where) in enumerate(ages(t)[0]))
+    strata = strata_of(sightings)
+    times, weights = stratum_times(strata, pool, cpu), {s[1:3]: 0 for s in sightings}
+    for turn in range(ROUNDS if complete else 1):
+        for (own, _), time in zip(strata, times):
+            weights.update(zip([s[1:3] for s in own], divide(time, [weights[s[1:3]] for s in own])))
+        for number, t in enumerate(seen if complete else []):
+            keys = [(number, k) for k in range(len(ages(t)[0]))]
+            weights.update(zip(keys, divide(t.total, [weights[key] for key in keys])))
+    for number, t in enumerate(seen):
+        t.stretches = [[[(where, 1)], weights[number, k]] for k, (_, where) in enumerate(ages(t)[0])]
+        t.total = sum(s[1] for s in t.stretches)
+
+
 def pools(group, short):
     """The short threads and those not seen, by their order: 64 samples or more in each pool."""
     samples, out = 0, []
     for t in group:
-        if t in short or t.orphan:
+        if t in short or t.orphan and not is_collective(t):
             while len(out) <= samples // POOL:
                 out.append([])
             out[samples // POOL].append(t)
@@ -246,20 +313,26 @@ def weigh(run, times, ext):
             groups.setdefault(levels(t, ext, used)[level], []).append(t)
         for group in groups.values():
             extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
-            samples = sum(len(s[0]) for t in givers if len(t.records) <= SHORT for s in t.stretches)
-            crowd = nominal and level == 0 and samples >= POOL
+            short = [t for t in givers if len(t.records) <= (SHORT if nominal or level else SHORT_AGED)]
+            samples = sum(len(s[0]) for t in short for s in t.stretches)
+            crowd = level == 0 and samples >= POOL and (nominal or all(s.threads for s in run.samples))
             if not (extra or crowd) or not givers:
                 continue
-            short = [t for t in givers if len(t.records) <= SHORT]
-            for pool in pools(group, short) if short else []:
-                seen = [t for t in pool if t in short]
+            own_pools = pools(group, short) if short else []
+            members = [[t for t in pool if t in short] for pool in own_pools]
+            collective = sum(t.orphan for t in group if is_collective(t))
+            more_of = divide(collective, [sum(len(s[0]) for t in seen for s in t.stretches) for seen in members])
+            for pool, seen, more_ns in zip(own_pools, members, more_of):
+                cpu = sum(t.total + t.orphan for t in pool) + more_ns
+                if not nominal:
+                    by_age(pool, seen, cpu, not extra)
+                    continue
                 counts = [sum(len(s[0]) for s in t.stretches) for t in seen]
-                for t, share in zip(seen, divide(sum(t.total + t.orphan for t in pool), counts)):
+                for t, share in zip(seen, divide(cpu, counts)):
                     t.total = share
                     t.stretches = [[[(where, 1) for s in t.stretches for where, _ in s[0]], share]]
             others = [] if short else givers
-            parts = [t.total for t in others]
-            for t, share in zip(others, divide(extra, parts if any(parts) else [1] * len(others))):
+            for t, share in zip(others, divide(extra, [t.total for t in others])):
                 own = [s[1] for s in t.stretches]
                 if not any(own):
                     own = [sum(w for _, w in s[0]) for s in t.stretches]

@@ -1,0 +1,212 @@
+/* Divides CPU time among the sightings of short threads by their age.
+ * SPDX-License-Identifier: MIT */
+#include "convert/prof2pbin/age_strata.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+struct aged_sighting {
+    size_t pool, thread;
+    uint64_t number; /* of the sighting in its thread */
+    uint64_t age_ns;
+};
+
+struct stratum {
+    size_t sightings;
+    uint64_t end_ns;   /* age */
+    uint64_t known_ns; /* CPU time of the threads of the pool at these ages */
+    uint64_t parts;    /* of the CPU time that sightings stand for, each PARTS */
+};
+
+struct pool_strata {
+    size_t first, count; /* strata */
+};
+
+enum { PARTS = 1 << 20, ROUNDS = 8 };
+
+static int compare(const void *left, const void *right)
+{
+    const struct aged_sighting *a = left, *b = right;
+    if (a->pool != b->pool)
+        return a->pool < b->pool ? -1 : 1;
+    if (a->age_ns != b->age_ns)
+        return a->age_ns < b->age_ns ? -1 : 1;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* All sightings in pools, by pool and age. Returns how many; caller frees. */
+static size_t list_sightings(const struct weighed_thread *threads, size_t count,
+                             const size_t *pool_of, struct aged_sighting **list)
+{
+    size_t listed = 0, capacity = 0;
+    *list = NULL;
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t k = 0; pool_of[i] != SIZE_MAX && k < threads[i].sightings; k++)
+            *MEM_APPEND(*list, listed, capacity) =
+                (struct aged_sighting){pool_of[i], i, k, threads[i].ages_ns[k]};
+    if (listed > 0)
+        qsort(*list, listed, sizeof **list, compare);
+    return listed;
+}
+
+/* Divides the sightings from BEGIN to END, those of a pool, into strata. Sightings of the same age belong together. */
+static size_t make_strata(const struct aged_sighting *list, size_t begin, size_t end,
+                          struct stratum *strata)
+{
+    size_t wanted = end - begin > STRATUM ? (end - begin) / STRATUM : 1, count = 0, at = begin;
+    for (size_t i = 1; i <= wanted; i++) {
+        size_t next = begin + (end - begin) * i / wanted;
+        while (next > at && next < end && list[next].age_ns == list[next - 1].age_ns)
+            next++;
+        if (next <= at)
+            continue;
+        uint64_t last_ns = list[next - 1].age_ns;
+        uint64_t end_ns = next < end ? last_ns + (list[next].age_ns - last_ns) / 2 : UINT64_MAX;
+        strata[count++] = (struct stratum){.sightings = next - at, .end_ns = end_ns};
+        at = next;
+    }
+    return count;
+}
+
+/* VALUE * PART / WHOLE, rounded down; 0 if WHOLE is. */
+static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? cpu_weights_scale(value, part, whole) : 0;
+}
+
+static void add_life(const struct weighed_thread *t, struct stratum *strata, size_t count)
+{
+    uint64_t begin_ns = 0;
+    for (size_t i = 0; i < count && begin_ns < t->life_ns; i++) {
+        uint64_t end_ns = strata[i].end_ns < t->life_ns ? strata[i].end_ns : t->life_ns;
+        uint64_t passed_ns = end_ns - begin_ns;
+        strata[i].known_ns += passed_ns;
+        strata[i].parts += t->sightings * scale(PARTS, passed_ns, t->life_ns);
+        begin_ns = end_ns;
+    }
+}
+
+/* Sets KNOWN_NS of the strata to their parts of CPU_NS, the CPU time of the pool. */
+static void divide_among_strata(struct stratum *strata, size_t count, uint64_t cpu_ns)
+{
+    uint64_t known_ns = 0, parts = 0, known_so_far_ns = 0, parts_so_far = 0, given_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        known_ns += strata[i].known_ns;
+        parts += strata[i].parts;
+    }
+    uint64_t base_ns = cpu_ns < known_ns || parts == 0 ? cpu_ns : known_ns;
+    for (size_t i = 0; i < count; i++) {
+        known_so_far_ns += strata[i].known_ns;
+        parts_so_far += strata[i].parts;
+        uint64_t due_ns = scale(base_ns, known_so_far_ns, known_ns) +
+                          scale(cpu_ns - base_ns, parts_so_far, parts);
+        if (i + 1 == count)
+            due_ns = cpu_ns;
+        strata[i].known_ns = due_ns - given_ns;
+        given_ns = due_ns;
+    }
+}
+
+/* A stretch for each sighting. */
+static void open_stretches(struct weighed_thread *t)
+{
+    t->count = 0;
+    for (uint64_t k = 0; k < t->sightings; k++)
+        *MEM_APPEND(t->stretches, t->count, t->capacity) = (struct stretch){1, 0};
+}
+
+/* TOTAL, divided in proportion to parts of WHOLE, so that nothing is lost. */
+struct division {
+    uint64_t total, whole, used, given;
+};
+
+static uint64_t next_share(struct division *d, uint64_t part)
+{
+    d->used += part;
+    uint64_t due = scale(d->total, d->used, d->whole), share = due - d->given;
+    d->given = due;
+    return share;
+}
+
+/* Divides the CPU time of STRATUM among its sightings, from LIST on, in proportion to what they have, or else equally. */
+static void divide_stratum(struct weighed_thread *threads, const struct aged_sighting *list,
+                           const struct stratum *stratum)
+{
+    struct division d = {.total = stratum->known_ns};
+    for (size_t i = 0; i < stratum->sightings; i++)
+        d.whole += threads[list[i].thread].stretches[list[i].number].cpu_ns;
+    bool timed = d.whole > 0;
+    d.whole = timed ? d.whole : stratum->sightings;
+    for (size_t i = 0; i < stratum->sightings; i++) {
+        struct stretch *own = &threads[list[i].thread].stretches[list[i].number];
+        own->cpu_ns = next_share(&d, timed ? own->cpu_ns : 1);
+    }
+}
+
+/* The same for the sightings of thread T. */
+static void divide_thread(struct weighed_thread *t)
+{
+    struct division d = {.total = t->total_ns};
+    for (size_t i = 0; i < t->count; i++)
+        d.whole += t->stretches[i].cpu_ns;
+    bool timed = d.whole > 0;
+    d.whole = timed ? d.whole : t->count;
+    for (size_t i = 0; i < t->count; i++)
+        t->stretches[i].cpu_ns = next_share(&d, timed ? t->stretches[i].cpu_ns : 1);
+}
+
+static void add_up(struct weighed_thread *t)
+{
+    t->total_ns = 0;
+    for (size_t i = 0; i < t->count; i++)
+        t->total_ns += t->stretches[i].cpu_ns;
+}
+
+/* Divides the strata once, and those of complete pools in turn with the threads, until both have about their CPU times (iterative
+ * proportional fitting). */
+static void divide(struct weighed_thread *threads, size_t count, const size_t *pool_of,
+                   const struct pool *pools, const struct aged_sighting *list, size_t listed,
+                   const struct stratum *strata)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t at = 0, i = 0; at < listed; at += strata[i++].sightings)
+            if (round == 0 || pools[list[at].pool].complete)
+                divide_stratum(threads, list + at, &strata[i]);
+        for (size_t i = 0; i < count; i++)
+            if (pool_of[i] != SIZE_MAX && pools[pool_of[i]].complete)
+                divide_thread(&threads[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (pool_of[i] != SIZE_MAX && threads[i].count > 0)
+            add_up(&threads[i]);
+}
+
+void strata_divide(struct weighed_thread *threads, size_t count, const size_t *pool_of,
+                   const struct pool *pools, size_t pool_count)
+{
+    struct aged_sighting *list;
+    size_t listed = list_sightings(threads, count, pool_of, &list);
+    struct stratum *strata = mem_zalloc(listed + 1, sizeof *strata);
+    struct pool_strata *of = mem_zalloc(pool_count + 1, sizeof *of);
+    for (size_t begin = 0, made = 0, end; begin < listed; begin = end) {
+        struct pool_strata *own = &of[list[begin].pool];
+        for (end = begin; end < listed && list[end].pool == list[begin].pool;)
+            end++;
+        *own = (struct pool_strata){made, make_strata(list, begin, end, strata + made)};
+        made += own->count;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (pool_of[i] != SIZE_MAX) {
+            add_life(&threads[i], strata + of[pool_of[i]].first, of[pool_of[i]].count);
+            open_stretches(&threads[i]);
+        }
+    for (size_t pool = 0; pool < pool_count; pool++)
+        divide_among_strata(strata + of[pool].first, of[pool].count, pools[pool].cpu_ns);
+    divide(threads, count, pool_of, pools, list, listed, strata);
+    free(of);
+    free(strata);
+    free(list);
+}

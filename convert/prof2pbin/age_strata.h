@@ -1,0 +1,41 @@
+/* Divides CPU time among the sightings of short threads by their age.
+ *
+ * A pool of threads that were rarely seen has sightings at all ages, the CPU times that threads had used then. Were all ages equally
+ * likely to be seen, each sighting would represent the same CPU time. They are not: the ptrace engine finds a thread some time after it
+ * began, and without real-time priority, when the scheduler lets it. So, as for a long thread, whose sightings in a stretch share the
+ * CPU time of that stretch, the sightings of a pool are divided into strata by age (post-stratification), and those of a
+ * stratum share the CPU time that all threads of the pool used at these ages:
+ *
+ *     sum over threads i of max(0, min(end, L_i) - begin),    L_i: CPU time of thread i
+ *
+ * If the pool has more CPU time, of threads that were never found, these are taken to be like those seen: a sighting is in a thread of
+ * L_i as often as such threads use CPU time, and then at any of its ages,
+ *
+ *     in proportion to sum over sightings j of max(0, min(end, L_j) - begin) / L_j.
+ *
+ * Of 2000 threads with two functions of 0.7 and 0.3 ms CPU time each, four at a time on two CPUs, at 1 kHz without real-time priority,
+ * the second one got 31 to 45 % too much without strata.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PROF2PBIN_AGE_STRATA_H
+#define CONVERT_PROF2PBIN_AGE_STRATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "convert/prof2pbin/cpu_weights.h"
+
+enum { STRATUM = 8 }; /* sightings, or more */
+
+/* Short threads in a row, and threads among them that were never seen. */
+struct pool {
+    uint64_t cpu_ns, sightings;
+    uint64_t used, given_ns; /* divided so far */
+    bool complete;           /* all were seen */
+};
+
+/* Divides the CPU time of each of the POOL_COUNT POOLS: each sighting of THREADS in one gets a stretch of its own, in place of the
+ * thread's stretches, and its thread the sum. In a complete pool, threads keep their CPU time, and these stretches are in proportion. POOL_OF[i] is the number of the pool of thread i, SIZE_MAX: none. */
+void strata_divide(struct weighed_thread *threads, size_t count, const size_t *pool_of,
+                   const struct pool *pools, size_t pool_count);
+
+#endif
