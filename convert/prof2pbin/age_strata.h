@@ -14,7 +14,8 @@
  *     in proportion to sum over sightings j of max(0, min(end, L_j) - begin) / L_j.
  *
  * Of 2000 threads with two functions of 0.7 and 0.3 ms CPU time each, four at a time on two CPUs, at 1 kHz without real-time priority,
- * the second one got 31 to 45 % too much without strata.
+ * the second one got 31 to 45 % too much without strata. Of two at a time, it had three quarters of all sightings, and got 3 % too
+ * little to 3 % too much with strata.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_AGE_STRATA_H
 #define CONVERT_PROF2PBIN_AGE_STRATA_H
@@ -33,8 +34,9 @@ struct pool {
     bool complete;           /* all were seen */
 };
 
-/* Divides the CPU time of each of the POOL_COUNT POOLS: each sighting of THREADS in one gets a stretch of its own, in place of the
- * thread's stretches, and its thread the sum. In a complete pool, threads keep their CPU time, and these stretches are in proportion. POOL_OF[i] is the number of the pool of thread i, SIZE_MAX: none. */
+/* Divides the CPU time of each of the POOL_COUNT POOLS: each sighting of THREADS in one gets a stretch of its own, in place of
+ * the thread's stretches, and its thread the sum. In a complete pool, threads keep their CPU time, and these stretches are in
+ * proportion: strata and threads are divided in turn. POOL_OF[i] is the number of the pool of thread i, SIZE_MAX: none. */
 void strata_divide(struct weighed_thread *threads, size_t count, const size_t *pool_of,
                    const struct pool *pools, size_t pool_count);
 

@@ -434,7 +434,12 @@ static void spread(const struct group *group, struct pool *pools, uint64_t cpu_n
     }
 }
 
-/* Without orphans, only a group with a full pool needs one, and only on LEVEL BY_NAME; and not if it would blur the CPU times
+static uint64_t pool_size(const struct cpu_weights *w)
+{
+    return w->nominal ? POOL : POOL_AGED;
+}
+
+/* Without orphans, only a group with POOL sightings needs pools, and only on LEVEL BY_NAME; and not if it would blur the CPU times
  * of windows of the power sensor, which are exact. */
 static void set_pool_counts(const struct cpu_weights *w, struct groups *g, int level)
 {
@@ -442,18 +447,17 @@ static void set_pool_counts(const struct cpu_weights *w, struct groups *g, int l
     size_t pools = 0;
     for (size_t i = 0; i < g->keys.count; i++) {
         struct group *group = &g->groups[i];
-        uint64_t full = group->sightings / POOL;
+        uint64_t full = group->sightings / pool_size(w);
         group->first_pool = pools;
-        if (group->sightings > 0 && (group->orphan_ns > 0 || crowds))
-            group->pools = full > 0 ? full : group->orphan_ns > 0;
+        if (group->sightings > 0 && (group->orphan_ns > 0 || (crowds && group->sightings >= POOL)))
+            group->pools = full > 0 ? full : 1;
         pools += group->pools;
     }
     g->pool_count = pools;
     g->pools = mem_zalloc(pools + 1, sizeof *g->pools);
 }
 
-/* Divides the short threads and the orphans of each group into pools of POOL sightings or more, in order of their
- * birth. */
+/* Divides the short threads and the orphans of each group into pools of this size or more, in order of their birth. */
 static void make_pools(const struct cpu_weights *w, const struct raw_extension *ext,
                        struct groups *g, int level)
 {
@@ -464,7 +468,7 @@ static void make_pools(const struct cpu_weights *w, const struct raw_extension *
         g->pool_of[i] = SIZE_MAX;
         if (group->pools == 0 || is_collective(t, ext) || (!is_short(w, t, level) && !t->orphan))
             continue;
-        uint64_t full = group->passed / POOL;
+        uint64_t full = group->passed / pool_size(w);
         g->pool_of[i] = group->first_pool + (full < group->pools ? full : group->pools - 1);
         struct pool *pool = &g->pools[g->pool_of[i]];
         uint64_t sightings = t->sightings;

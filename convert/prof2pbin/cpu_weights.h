@@ -21,19 +21,19 @@
  * The CPU time of a thread that was never seen running goes to sightings of threads of its process with the same
  * name, or else to those of its process. If its process used less than 10 ms, it goes to such processes of the same
  * program, to those that began in the same way (forked, or by exec) if there are any; others keep their time. The
- * short threads among these represent those that were missed: their CPU time is pooled, POOL sightings at a time. What
- * ptrace counts for all threads that it never found has no time, and goes to all pools. If there are no short threads, the
- * others share the CPU time in proportion to theirs. It is reported as unsampled, with the last record of the thread, if no
- * such thread was seen, or if the thread used more than chance can explain: MISSED times the CPU time that is sampled
- * once on average. What the kernel counted for a process or the run, and the engine did not, is unsampled, too. All
- * CPU time is accounted for.
+ * short threads among these represent those that were missed: their CPU time is pooled, POOL sightings at a time, or
+ * POOL_AGED if CPU times are exact. What ptrace counts for all threads that it never found has no time, and goes to all
+ * pools. If there are no short threads, the others share the CPU time in proportion to theirs. It is reported as
+ * unsampled, with the last record of the thread, if no such thread was seen, or if the thread used more than chance can
+ * explain: MISSED times the CPU time that is sampled once on average. What the kernel counted for a process or the run,
+ * and the engine did not, is unsampled, too. All CPU time is accounted for.
  *
- * Crowds of short threads with the same name are pooled even if none was missed. With ptrace, the ages of sightings are known, and the
- * pool is divided by these (age_strata.h); threads keep their CPU time unless some of the pool were missed. With perf, all sightings
- * of a pool get the same. That engine samples a thread more irregularly at its beginning: the number K of sightings there is right on
- * average, but not the mean of K / N if a thread has few (N). Of 200 threads with two phases of 3 ms CPU time each, at 1 kHz, the first
- * one got 46 % (now 47 % to 50 %). For the same reason, the nominal intervals of these sightings do not count: they come from
- * windows of few sightings.
+ * Crowds of short threads with the same name are pooled even if none was missed. With ptrace, the ages of sightings are
+ * known, and the pool is divided by these (age_strata.h); threads keep their CPU time unless some of the pool were missed.
+ * With perf, all sightings of a pool get the same. That engine samples a thread more irregularly at its beginning: the
+ * number K of sightings there is right on average, but not the mean of K / N if a thread has few (N). Of 200 threads with
+ * two phases of 3 ms CPU time each, at 1 kHz, the first one got 46 % (now 47 % to 50 %). For the same reason, the nominal
+ * intervals of these sightings do not count: they come from windows of few sightings.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CPU_WEIGHTS_H
 #define CONVERT_PROF2PBIN_CPU_WEIGHTS_H
@@ -42,7 +42,15 @@
 #include "convert/prof2pbin/kernel_share.h"
 #include "convert/prof2pbin/thread_tracker.h"
 
-enum { CPU_WINDOW = 16, POOL = 64, EDGE_WINDOW = 2, MISSED = 64, GAP_WANTED = 20, GAP_MEAN = 8 };
+enum {
+    CPU_WINDOW = 16,
+    POOL = 64,
+    POOL_AGED = 256,
+    EDGE_WINDOW = 2,
+    MISSED = 64,
+    GAP_WANTED = 20,
+    GAP_MEAN = 8
+};
 #define MAX_CPU_NS (UINT64_MAX / 2) /* of all threads: 292 years, so that no sum wraps */
 
 /* CPU time, and the sightings that share it: their number, or their nominal CPU time. */

@@ -466,10 +466,10 @@ class Rule(Case):
     def test_ages_that_are_seen_too_rarely(self):
         """Threads use 1 ms of CPU time, the first 0.7 ms in one function. The first 0.2 ms are never seen, and the others half as often
         up to 0.7 ms as after that. Of every thread that is seen, nine others are not, one by one or never found at all; or
-        threads are seen six times each, and keep their CPU time."""
+        threads are seen twelve times each, and keep their CPU time."""
         ages = [(i * 37 % 100) * MS // 100 for i in range(600)]
         ages = [age for i, age in enumerate(ages) if age >= 7 * MS // 10 or (age >= 2 * MS // 10 and (i + i // 100) % 2)]
-        for others, each in (("missed", 1), ("collective", 1), ("none", 6)):
+        for others, each in (("missed", 1), ("collective", 1), ("none", 12)):
             ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [], [Task(1, 1, 0, "x")])
             samples, times = [Sample(1, [Thread(1, 0x1002, MS, RAN)])], [0]
             threads = [sorted(ages[i:i + each]) for i in range(0, len(ages), each)]

@@ -5,7 +5,7 @@ SPDX-License-Identifier: MIT
 from rawprofile import EXEC, RAN, TOTAL
 
 WINDOW = 16
-POOL = 64
+POOL, POOL_AGED = 64, 256
 EDGE_WINDOW = 2
 SHORT, SHORT_AGED = 16, 64
 STRATUM, ROUNDS, PARTS = 8, 8, 1 << 20
@@ -214,16 +214,16 @@ def by_age(pool, seen, cpu, complete):
         t.total = sum(s[1] for s in t.stretches)
 
 
-def pools(group, short):
-    """The short threads and those not seen, by their order: 64 samples or more in each pool."""
+def pools(group, short, size):
+    """The short threads and those not seen, by their order: SIZE samples or more in each pool."""
     samples, out = 0, []
     for t in group:
         if t in short or t.orphan and not is_collective(t):
-            while len(out) <= samples // POOL:
+            while len(out) <= samples // size:
                 out.append([])
-            out[samples // POOL].append(t)
+            out[samples // size].append(t)
             samples += sum(len(s[0]) for s in t.stretches)
-    full = max(1, samples // POOL)
+    full = max(1, samples // size)
     return out[:full - 1] + [sum(out[full - 1:], [])]
 
 
@@ -318,7 +318,7 @@ def weigh(run, times, ext):
             crowd = level == 0 and samples >= POOL and (nominal or all(s.threads for s in run.samples))
             if not (extra or crowd) or not givers:
                 continue
-            own_pools = pools(group, short) if short else []
+            own_pools = pools(group, short, POOL if nominal else POOL_AGED) if short else []
             members = [[t for t in pool if t in short] for pool in own_pools]
             collective = sum(t.orphan for t in group if is_collective(t))
             more_of = divide(collective, [sum(len(s[0]) for t in seen for s in t.stretches) for seen in members])
