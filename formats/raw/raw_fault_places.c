@@ -9,7 +9,9 @@
 
 enum { PAGE = 4096 };
 enum { HALVINGS = 64 };
-static const double most = 0x1p40; /* of the factor, and of its inverse */
+/* The factor and its inverse. If the page faults that are seen from other CPUs happened as often as this, chance does not explain that
+ * many more are missing. */
+static const double most = 4, least = 0x1p-40;
 /* [ns] of a huge page, and of others */
 static const double longest_fault = 3e5, usual_fault = 1e4;
 static const double notable = 0.1; /* the least part of the CPU time that huge pages explain */
@@ -74,19 +76,26 @@ static double sum_of(const struct fault_places *places, enum fault_side side, do
 
 void fault_places_settle(struct fault_places *places, enum fault_side side, double lack)
 {
-    double low = 1 / most, high = most;
+    double low = least, high = most, user = 0, *factor = &places->factor[side];
     for (int i = 0; i < HALVINGS && lack > 0; i++) {
-        double *factor = &places->factor[side];
         *factor = sqrt(low * high);
         if (sum_of(places, side, *factor) < lack)
             low = *factor;
         else
             high = *factor;
     }
+    for (uint32_t i = 0; i < places->offsets.count; i++)
+        user += places->list[i].user[side];
+    double faults = lack > 0 ? sum_of(places, side, *factor) : 0;
+    if (lack > faults && user > faults)
+        places->others[side] = fmin((lack - faults) / (user - faults), 1);
 }
 
 double fault_places_part(const struct fault_places *places, enum fault_side side, uint64_t pc)
 {
     uint32_t number = numbers_find(&places->offsets, pc % PAGE);
-    return number == INTERN_NONE ? 0 : part_of(places, &places->list[number], places->factor[side]);
+    if (number == INTERN_NONE)
+        return 0;
+    double faults = part_of(places, &places->list[number], places->factor[side]);
+    return faults + (1 - faults) * places->others[side];
 }

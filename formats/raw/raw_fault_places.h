@@ -1,9 +1,13 @@
-/* Which sightings in user code were page faults, if the ticks of the kernel show that there were more page faults than were seen.
+/* Which sightings in user code were in the kernel, if its ticks show more time there than was seen: most were page faults.
  *
  * Page faults happen at few instructions, and those of threads on CPUs other than the sampler's are seen. Each place therefore
  * has a likelihood: the fraction of its sightings from other CPUs that were page faults, together with one sighting of
  * average likelihood. A place is the offset of a program counter in its page, which is the same in all processes of a
  * program, wherever their libraries are mapped.
+ *
+ * If that takes more than four times as many page faults as were seen from other CPUs, the rest was something else, such as the end of
+ * a forked process, which is not sampled: the same part of all sightings. Of 2000 children with two functions of 0.7 and 0.3 ms, the
+ * second one got 2 to 40 % too little when page faults were to explain a quarter of the CPU time.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_RAW_RAW_FAULT_PLACES_H
 #define FORMATS_RAW_RAW_FAULT_PLACES_H
@@ -28,6 +32,8 @@ struct fault_places {
     size_t count, capacity;
     double other[FAULT_SIGHTS]; /* sightings from other CPUs */
     double factor[FAULT_SIDES]; /* for the odds of a likelihood */
+    double
+        others[FAULT_SIDES]; /* the fraction of what is no page fault that was in the kernel, too */
 };
 
 /* Can COUNT page faults explain that kernel time LACKs that much of the CPU time USED [ns]? Ticks also show other kernel
@@ -39,9 +45,9 @@ void fault_places_free(struct fault_places *places);
 /* Counts a sighting at PC, or in the kernel, called or caused there. */
 void fault_places_count(struct fault_places *places, enum fault_side side, uint64_t pc,
                         enum fault_sight sight);
-/* After all sightings have been counted: LACK of those of SIDE in user code were page faults. */
+/* After all sightings have been counted: LACK of those of SIDE in user code were in the kernel. */
 void fault_places_settle(struct fault_places *places, enum fault_side side, double lack);
-/* After fault_places_settle: the fraction of the sightings of SIDE at PC in user code that were page faults. */
+/* After fault_places_settle: the fraction of the sightings of SIDE at PC in user code that were in the kernel. */
 double fault_places_part(const struct fault_places *places, enum fault_side side, uint64_t pc);
 
 #endif
