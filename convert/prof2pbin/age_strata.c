@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/age_strata.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -16,14 +17,15 @@ struct stratum {
     size_t sightings;
     uint64_t end_ns;   /* age */
     uint64_t known_ns; /* CPU time of the threads of the pool at these ages */
-    uint64_t parts;    /* of the CPU time that sightings stand for, each PARTS */
+    double seen;       /* how often such ages are seen */
+    double sum;        /* CPU time of all threads at these ages that sightings stand for */
 };
 
 struct pool_strata {
     size_t first, count; /* strata */
 };
 
-enum { PARTS = 1 << 20, ROUNDS = 8 };
+enum { ROUNDS = 8 };
 
 static int compare(const void *left, const void *right)
 {
@@ -77,32 +79,81 @@ static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
     return whole > 0 ? cpu_weights_scale(value, part, whole) : 0;
 }
 
-static void add_life(const struct weighed_thread *t, struct stratum *strata, size_t count)
+/* How much of a life of LIFE_NS that began at BEGIN_NS is before the end of STRATUM. */
+static uint64_t passed(const struct stratum *stratum, uint64_t begin_ns, uint64_t life_ns)
+{
+    return (stratum->end_ns < life_ns ? stratum->end_ns : life_ns) - begin_ns;
+}
+
+static void add_life(struct stratum *strata, size_t count, uint64_t life_ns)
 {
     uint64_t begin_ns = 0;
-    for (size_t i = 0; i < count && begin_ns < t->life_ns; i++) {
-        uint64_t end_ns = strata[i].end_ns < t->life_ns ? strata[i].end_ns : t->life_ns;
-        uint64_t passed_ns = end_ns - begin_ns;
+    for (size_t i = 0; i < count && begin_ns < life_ns; i++) {
+        uint64_t passed_ns = passed(&strata[i], begin_ns, life_ns);
         strata[i].known_ns += passed_ns;
-        strata[i].parts += t->sightings * scale(PARTS, passed_ns, t->life_ns);
-        begin_ns = end_ns;
+        begin_ns += passed_ns;
+    }
+}
+
+/* A sighting in a thread of LIFE_NS stands for 1 / (how often all of such a life is seen) of these. */
+static void add_sighting(struct stratum *strata, size_t count, uint64_t life_ns)
+{
+    uint64_t begin_ns = 0;
+    double whole = 0;
+    for (size_t i = 0; i < count && begin_ns < life_ns; i++) {
+        uint64_t passed_ns = passed(&strata[i], begin_ns, life_ns);
+        whole += strata[i].seen * (double)passed_ns;
+        begin_ns += passed_ns;
+    }
+    begin_ns = 0;
+    for (size_t i = 0; i < count && begin_ns < life_ns && whole > 0; i++) {
+        uint64_t passed_ns = passed(&strata[i], begin_ns, life_ns);
+        strata[i].sum += (double)passed_ns / whole;
+        begin_ns += passed_ns;
+    }
+}
+
+/* Finds SEEN and SUM of the strata of a pool, whose sightings are LIST, by iteration: one follows from the other. */
+static void estimate(const struct weighed_thread *threads, const struct aged_sighting *list,
+                     struct stratum *strata, size_t count)
+{
+    size_t sightings = 0;
+    for (size_t i = 0; i < count; i++) {
+        strata[i].seen = 1;
+        sightings += strata[i].sightings;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < count; i++)
+            strata[i].sum = 0;
+        for (size_t i = 0; i < sightings; i++)
+            add_sighting(strata, count, threads[list[i].thread].life_ns);
+        for (size_t i = 0; i < count; i++)
+            if (strata[i].sum > 0)
+                strata[i].seen = (double)strata[i].sightings / strata[i].sum;
     }
 }
 
 /* Sets KNOWN_NS of the strata to their parts of CPU_NS, the CPU time of the pool. */
 static void divide_among_strata(struct stratum *strata, size_t count, uint64_t cpu_ns)
 {
-    uint64_t known_ns = 0, parts = 0, known_so_far_ns = 0, parts_so_far = 0, given_ns = 0;
+    uint64_t known_ns = 0, known_so_far_ns = 0, given_ns = 0;
+    double sum = 0, missing = 0, missing_so_far = 0;
     for (size_t i = 0; i < count; i++) {
         known_ns += strata[i].known_ns;
-        parts += strata[i].parts;
+        sum += strata[i].sum;
     }
-    uint64_t base_ns = cpu_ns < known_ns || parts == 0 ? cpu_ns : known_ns;
+    for (size_t i = 0; i < count; i++) {
+        double due = sum > 0 ? (double)cpu_ns * strata[i].sum / sum : 0;
+        strata[i].sum = fmax(due - (double)strata[i].known_ns, 0);
+        missing += strata[i].sum;
+    }
+    uint64_t base_ns = cpu_ns < known_ns || !(missing > 0) ? cpu_ns : known_ns;
     for (size_t i = 0; i < count; i++) {
         known_so_far_ns += strata[i].known_ns;
-        parts_so_far += strata[i].parts;
-        uint64_t due_ns = scale(base_ns, known_so_far_ns, known_ns) +
-                          scale(cpu_ns - base_ns, parts_so_far, parts);
+        missing_so_far += strata[i].sum;
+        uint64_t due_ns = scale(base_ns, known_so_far_ns, known_ns);
+        if (base_ns < cpu_ns)
+            due_ns += (uint64_t)((double)(cpu_ns - base_ns) * (missing_so_far / missing));
         if (i + 1 == count)
             due_ns = cpu_ns;
         strata[i].known_ns = due_ns - given_ns;
@@ -196,11 +247,13 @@ void strata_divide(struct weighed_thread *threads, size_t count, const size_t *p
         for (end = begin; end < listed && list[end].pool == list[begin].pool;)
             end++;
         *own = (struct pool_strata){made, make_strata(list, begin, end, strata + made)};
+        if (!pools[list[begin].pool].complete)
+            estimate(threads, list + begin, strata + made, own->count);
         made += own->count;
     }
     for (size_t i = 0; i < count; i++)
         if (pool_of[i] != SIZE_MAX) {
-            add_life(&threads[i], strata + of[pool_of[i]].first, of[pool_of[i]].count);
+            add_life(strata + of[pool_of[i]].first, of[pool_of[i]].count, threads[i].life_ns);
             open_stretches(&threads[i]);
         }
     for (size_t pool = 0; pool < pool_count; pool++)

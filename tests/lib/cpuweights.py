@@ -8,7 +8,7 @@ WINDOW = 16
 POOL, POOL_AGED = 64, 256
 EDGE_WINDOW = 2
 SHORT, SHORT_AGED = 16, 64
-STRATUM, ROUNDS, PARTS = 8, 8, 1 << 20
+STRATUM, ROUNDS = 8, 8
 GAP_WANTED, GAP_MEAN, GAP_LEAST = 20, 8, 50_000_000
 
 
@@ -179,21 +179,51 @@ def strata_of(sightings):
     return out
 
 
-def stratum_times(strata, pool, cpu):
+def overlaps(strata, life):
+    """How much of a LIFE is in each of STRATA."""
+    begin, out = 0, []
+    for _, end in strata:
+        end = life if end is None else min(end, life)
+        out.append(max(0, end - begin))
+        begin = max(begin, end)
+    return out
+
+
+def stood_for(strata, lives):
+    """The CPU time of all threads by stratum, in any unit, for which sightings in threads of LIVES stand."""
+    seen = [1.0] * len(strata)
+    for _ in range(ROUNDS):
+        sums = [0.0] * len(strata)
+        for life in lives:
+            own = overlaps(strata, life)
+            whole = 0.0
+            for e, part in zip(seen, own):
+                whole += e * part
+            for i, part in enumerate(own if whole else []):
+                sums[i] += part / whole
+        seen = [len(s[0]) / one if one else e for s, one, e in zip(strata, sums, seen)]
+    return sums
+
+
+def stratum_times(strata, pool, cpu, complete):
     """CPU, the time of the POOL, by stratum."""
-    known, parts = [0] * len(strata), [0] * len(strata)
-    for t in pool:
-        seen, life = ages(t)
-        begin = 0
-        for i, (_, end) in enumerate(strata):
-            end = life if end is None else min(end, life)
-            if end > begin:
-                known[i] += end - begin
-                parts[i] += len(seen) * (PARTS * (end - begin) // life)
-                begin = end
-    base = cpu if cpu < sum(known) or not any(parts) else sum(known)
-    due = [(base * sum(known[:i + 1]) // sum(known) if any(known) else 0) +
-           ((cpu - base) * sum(parts[:i + 1]) // sum(parts) if any(parts) else 0) for i in range(len(strata))]
+    known = [sum(x) for x in zip(*(overlaps(strata, ages(t)[1]) for t in pool))]
+    lives = [ages(t)[1] for t in pool]
+    order = sorted((age, number, k, life) for number, (t, life) in enumerate(zip(pool, lives)) for k, (age, _) in enumerate(ages(t)[0]))
+    sums = [0.0] * len(strata) if complete else stood_for(strata, [o[3] for o in order])
+    whole = 0.0
+    for one in sums:
+        whole += one
+    missing = [max(cpu * one / whole - k, 0.0) if whole else 0.0 for one, k in zip(sums, known)]
+    lacking = 0.0
+    for one in missing:
+        lacking += one
+    base, due, so_far = cpu if cpu < sum(known) or not lacking else sum(known), [], 0.0
+    for i, one in enumerate(missing):
+        so_far += one
+        due.append(base * sum(known[:i + 1]) // sum(known) if any(known) else 0)
+        if base < cpu:
+            due[-1] += int((cpu - base) * (so_far / lacking))
     due[-1] = cpu
     return [after - before for before, after in zip([0] + due, due)]
 
@@ -202,7 +232,7 @@ def by_age(pool, seen, cpu, complete):
     """Gives the sightings of the threads SEEN of POOL the time CPU."""
     sightings = sorted((age, number, k, where) for number, t in enumerate(seen) for k, (age, where) in enumerate(ages(t)[0]))
     strata = strata_of(sightings)
-    times, weights = stratum_times(strata, pool, cpu), {s[1:3]: 0 for s in sightings}
+    times, weights = stratum_times(strata, pool, cpu, complete), {s[1:3]: 0 for s in sightings}
     for turn in range(ROUNDS if complete else 1):
         for (own, _), time in zip(strata, times):
             weights.update(zip([s[1:3] for s in own], divide(time, [weights[s[1:3]] for s in own])))
