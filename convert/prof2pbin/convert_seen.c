@@ -167,9 +167,9 @@ static void look_ahead(struct seen_conversion *c, const struct raw_samples *s, s
         }
 }
 
-/* Fills LATER with the next locations of T in user code after thread sample AT. Returns their number. */
+/* Fills LATER with the next locations of T in user code after SEEN, thread sample AT. Returns their number. */
 static size_t find_later(struct seen_conversion *c, const struct raw_samples *s, size_t at,
-                         const struct tracked *t, uint32_t *later)
+                         const struct sighting *seen, const struct tracked *t, uint32_t *later)
 {
     const struct ahead *ahead = &c->ahead;
     size_t count = 0, next = ahead->list[at - ahead->base].next;
@@ -177,8 +177,9 @@ static size_t find_later(struct seen_conversion *c, const struct raw_samples *s,
         uint64_t time_ns = ahead->list[next].time_ns;
         if (time_ns >= t->until)
             break;
-        later[count++] =
-            place(c, t->image, s->thread_samples[ahead->base + next].pc, time_ns, PBIN_NO_CALLER);
+        uint64_t pc = s->thread_samples[ahead->base + next].pc;
+        later[count] = place(c, t->image, pc, time_ns, PBIN_NO_CALLER);
+        kernel_share_place(c->weights->kernel, seen, pc, later[count++]);
     }
     return count;
 }
@@ -193,6 +194,18 @@ static size_t find_own(struct seen_conversion *c, const struct sighting *seen,
         locations[i] = place(c, t->image, own[i].pc,
                              own[i].time_ns > seen->time_ns ? own[i].time_ns : NOW, PBIN_NO_CALLER);
     return count;
+}
+
+/* Where SEEN ran before its page fault, one of the COUNT places LATER or of those before; UINT32_MAX: in the code that had it. */
+static uint32_t before_fault(struct kernel_share *kernel, const struct sighting *seen,
+                             const uint32_t *later, size_t count)
+{
+    for (int i = 0; i < SEEN_NEARBY; i++) {
+        uint32_t location = kernel_share_instead(kernel, seen, later, count);
+        if (location == UINT32_MAX || kernel_share_misses(kernel, seen, location))
+            return location;
+    }
+    return UINT32_MAX;
 }
 
 /* The same; some sightings in the kernel become sightings of user code, and the reverse. */
@@ -211,13 +224,12 @@ static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples
         kernel_share_seen(kernel, &seen, location);
     if (!moves)
         return location;
-    if (seen.faulted)
-        return place(c, t->image, seen.pc, NOW, PBIN_NO_CALLER);
     uint32_t others[SEEN_NEARBY];
-    size_t count = find_later(c, s, at, t, others);
-    if (count == 0)
+    size_t count = find_later(c, s, at, &seen, t, others);
+    if (count == 0 && !seen.faulted)
         count = find_own(c, &seen, t, others);
-    uint32_t instead = kernel_share_instead(kernel, &seen, others, count);
+    uint32_t instead = seen.faulted ? before_fault(kernel, &seen, others, count)
+                                    : kernel_share_instead(kernel, &seen, others, count);
     return instead != UINT32_MAX ? instead : place(c, t->image, seen.pc, NOW, PBIN_NO_CALLER);
 }
 

@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/memory.h"
 #include "convert/prof2pbin/call_places.h"
+#include "convert/prof2pbin/missing_places.h"
 #include "formats/raw/raw_ticks.h"
 
 enum { FEW = 6 };                 /* ticks */
@@ -38,6 +39,7 @@ struct window {
 struct thread_share {
     /* how near the next sighting that goes is, in 2^-32: in a system call, in a page fault, in user code */
     uint32_t odd, odd_fault, odd_user;
+    uint32_t odd_missing; /* the same for a place that is missing */
 };
 
 struct program {
@@ -45,6 +47,7 @@ struct program {
     struct side sides[FAULT_SIDES];
     struct fault_places faults;
     struct call_places calls;
+    struct missing_places missing;
     bool placed; /* the places of its system calls on other CPUs have excesses of their own */
 };
 
@@ -61,6 +64,8 @@ struct kernel_share {
     struct thread_share *threads;
     size_t thread_count, thread_capacity;
     struct user_places places;
+    float *missing; /* [location]: the part of it that is missing from other CPUs, 0: unknown */
+    size_t location_count, location_capacity;
 };
 
 static int compare_ticks(const void *left, const void *right)
@@ -137,7 +142,9 @@ void kernel_share_delete(struct kernel_share *share)
     for (uint32_t i = 0; i < share->paths.count; i++) {
         fault_places_free(&share->programs[i].faults);
         call_places_free(&share->programs[i].calls);
+        missing_places_free(&share->programs[i].missing);
     }
+    free(share->missing);
     user_places_free(&share->places);
     numbers_free(&share->pids);
     numbers_free(&share->paths);
@@ -170,7 +177,7 @@ static struct thread_share *thread_at(struct kernel_share *share, uint32_t numbe
     while (share->thread_count <= number) {
         size_t i = share->thread_count++;
         uint32_t odd = (uint32_t)i * UINT32_C(0x9E3779B1);
-        share->threads[i] = (struct thread_share){.odd = odd, .odd_fault = odd, .odd_user = odd};
+        share->threads[i] = (struct thread_share){odd, odd, odd, odd};
     }
     return &share->threads[number];
 }
@@ -223,6 +230,8 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
     fault_places_count(&p->faults, seen->side, seen->pc, sight);
     if (sight == FAULT_KERNEL)
         call_places_count(&p->calls, seen->side, seen->pc);
+    if (sight == FAULT_USER)
+        missing_places_count(&p->missing, seen->side, seen->owner.image, seen->pc);
 }
 
 /* Can page faults be the LACK of kernel time, a part of the CPU time of P? */
@@ -305,6 +314,9 @@ static double settle_programs(struct kernel_share *share)
             all += p->sides[k].excess + p->sides[k].lack;
         }
         place_calls(p);
+        if (p->sides[FAULT_SAME_CPU].seen.all >= enough)
+            missing_places_settle(&p->missing, p->sides[FAULT_SAME_CPU].seen.all,
+                                  p->sides[FAULT_OTHER_CPU].seen.all);
     }
     return all;
 }
@@ -397,8 +409,26 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
            goes(&t->odd_user, fault_places_part(&p->faults, seen->side, seen->pc));
 }
 
+void kernel_share_place(struct kernel_share *share, const struct sighting *seen, uint64_t pc,
+                        uint32_t location)
+{
+    mem_extend(&share->missing, &share->location_count, &share->location_capacity,
+               (size_t)location + 1, sizeof *share->missing);
+    const struct program *p = &share->programs[program_of(share, seen->owner.image)];
+    float *missing = &share->missing[location];
+    if (*missing == 0)
+        *missing = (float)fmax(missing_places_part(&p->missing, seen->owner.image, pc), 1e-9);
+}
+
+bool kernel_share_misses(struct kernel_share *share, const struct sighting *seen, uint32_t location)
+{
+    double part = location < share->location_count ? share->missing[location] : 0;
+    return goes(&thread_at(share, seen->owner.thread)->odd_missing, part);
+}
+
 void kernel_share_seen(struct kernel_share *share, const struct sighting *seen, uint32_t location)
 {
+    kernel_share_place(share, seen, seen->pc, location);
     user_places_put(&share->places, &seen->owner, location);
 }
 

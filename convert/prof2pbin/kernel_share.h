@@ -16,9 +16,9 @@
  *            from each: what its own ticks suggest, together with FEW ticks of the program's share. Exempt are system calls
  *            whose places have parts of their own.
  *
- * A removed sighting counts as user code: in a page fault as the code that had it; in a system call in turn as one of the
- * places where its thread was seen in user mode just before and after, else threads like it (user_places.h), else as the
- * caller. CPU times do not change.
+ * A removed sighting counts as user code: in a system call in turn as one of the places where its thread was seen in user mode
+ * just before and after, else threads like it (user_places.h), else as the caller; in a page fault as one of these places that
+ * is missing from other CPUs (missing_places.h), else as the code that had it. CPU times do not change.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_KERNEL_SHARE_H
 #define CONVERT_PROF2PBIN_KERNEL_SHARE_H
@@ -58,6 +58,12 @@ uint64_t kernel_share_settle(struct kernel_share *share);
 
 /* Second pass, over the same sightings. Does SEEN move from the kernel to user code, or the reverse? */
 bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen);
+/* PC in the process of SEEN is at LOCATION. */
+void kernel_share_place(struct kernel_share *share, const struct sighting *seen, uint64_t pc,
+                        uint32_t location);
+/* SEEN was in a page fault, which moves to user code. Was it at LOCATION that its thread ran when it was interrupted? */
+bool kernel_share_misses(struct kernel_share *share, const struct sighting *seen,
+                         uint32_t location);
 /* SEEN is user code at LOCATION. */
 void kernel_share_seen(struct kernel_share *share, const struct sighting *seen, uint32_t location);
 /* Other places in user code for SEEN, if its thread was not seen there just before and after: see user_places_own. */

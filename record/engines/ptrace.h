@@ -44,6 +44,7 @@ struct engine_run {
     uint64_t late;      /* delay of that wake-up [ns] */
     bool sleepers;      /* a thread of the last sample sometimes sleeps */
     bool crowded;       /* a process is */
+    bool faulting;      /* a process had page faults lately */
     bool calling;       /* a process was seen in system calls lately */
     bool away;          /* the sampler avoids the CPUs of threads */
     int widest;         /* on how many CPUs threads ran at a time lately ... */

@@ -31,7 +31,7 @@ static const uint64_t ticks_every = SECOND / 10;
 enum { PASSES = 8 }; /* over the threads of processes that create many */
 enum { LOOKS = 256 };
 enum { FAULTS = 5 };                  /* page faults in that time: a huge page takes 0.1 ms */
-enum { MOVE = 32, MOVE_CALLING = 8 }; /* samples */
+enum { MOVE = 32, MOVE_CALLING = 8, MOVE_FAULTING = 2 }; /* samples */
 enum { CALLS = 32 };                  /* one sighting in this many in a system call is many */
 enum { LATELY = 256 }; /* samples for which several busy CPUs, and births, are remembered */
 enum { STEADY = 4 };   /* sightings on a CPU in a row; then it is expected there */
@@ -423,7 +423,8 @@ static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
 /* The sampler runs on a CPU that runs a thread of the program: there the thread stops at once, while one on another CPU
  * runs until it is interrupted, often to the end of its next system call. Nor does it disturb another CPU or program then. But
  * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
- * then run the sampler when the page fault has been counted. From another CPU it sees them. Threads that sleep may wake
+ * then run the sampler when the page fault has been counted. From another CPU it sees them. For the other half, it follows them often: a
+ * thread that loses its CPU to the sampler moves to another one that is idle. Threads that sleep may wake
  * on any CPU: the sampler then follows them with each sample if it has a real-time priority, avoids them if it can, or else leaves
  * its CPU to the scheduler, as it does if threads were created lately, which begin on any idle CPU. Where threads often call the
  * kernel on several CPUs, it takes these in turn, so that each thread is also seen where it was (prof2pbin compares the two). */
@@ -457,7 +458,7 @@ static void choose_cpu(struct engine_run *run)
     }
     if (calling && !run->away)
         keep_one(&busy, run->pace.taken / MOVE_CALLING);
-    move_to(run, run->away || (faulting && run->pace.taken / MOVE % 2 == 0) ? &others : &busy);
+    move_to(run, run->away || (faulting && run->pace.taken / MOVE_CALLING % 2 == 0) ? &others : &busy);
 }
 
 /* Watching the page faults of a thread costs a few microseconds for each sample. */
@@ -486,11 +487,12 @@ static void read_ticks(struct engine_run *run)
     if (run->begin < run->next_ticks)
         return;
     run->next_ticks = run->begin + ticks_every;
-    run->calling = false;
+    run->calling = run->faulting = false;
     for (size_t i = 0; i < run->tracees.process_count; i++) {
         if (!run->tracees.processes[i]->active)
             continue;
         look_for_faults(run, run->tracees.processes[i]);
+        run->faulting |= run->tracees.processes[i]->faulting;
         look_for_calls(run, run->tracees.processes[i]);
         ptrace_read_ticks(run, run->tracees.processes[i]);
     }
@@ -534,7 +536,8 @@ void ptrace_sample(struct engine_run *run)
         keep_first_on_cpus(run);
     count_waiting(run);
     uint64_t stopped = clock_now();
-    if (run->pace.taken % (run->calling ? MOVE_CALLING : MOVE) == 0 || run->sleepers)
+    int every = run->faulting ? MOVE_FAULTING : run->calling ? MOVE_CALLING : MOVE;
+    if (run->pace.taken % (uint64_t)every == 0 || run->sleepers)
         choose_cpu(run);
     add_sightings(run);
     hand_over(run, time, run->row_count);

@@ -113,10 +113,13 @@ class Shares(unittest.TestCase):
     @tool.plain_only
     def test_halves_of_a_burst(self):
         """A period that changes in a burst, and a window that ends in one, take nothing from what precedes the next wait. They took
-        0.27 to 0.43 % for the second half, where this finds 0.03 %."""
-        true, shown = self.sample("perf", "bursts", 250, 3200000, 10000, record=["-f", "10000"])
-        expected = true["opening"] / (true["opening"] + true["closing"])
-        self.assertAlmostEqual(shown["opening"] / (shown["opening"] + shown["closing"]), expected, delta=0.002)
+        0.27 to 0.43 % for the second half, where this finds 0.03 % on average over two recordings."""
+        errors = []
+        for _ in range(2):
+            true, shown = self.sample("perf", "bursts", 250, 3200000, 10000, record=["-f", "10000"])
+            errors.append(shown["opening"] / (shown["opening"] + shown["closing"]) -
+                          true["opening"] / (true["opening"] + true["closing"]))
+        self.assertAlmostEqual(sum(errors) / 2, 0, delta=0.002)
 
     def test_periods_change_on_one_cpu(self):
         """A sampler that shares a CPU with the program finds it stopped by itself; still, no period lasts for a run, where
