@@ -30,9 +30,9 @@ static const uint64_t ticks_every = SECOND / 10;
 
 enum { PASSES = 8 }; /* over the threads of processes that create many */
 enum { LOOKS = 256 };
-enum { FAULTS = 5 };                  /* page faults in that time: a huge page takes 0.1 ms */
+enum { FAULTS = 5 }; /* page faults in that time: a huge page takes 0.1 ms */
 enum { MOVE = 32, MOVE_CALLING = 8, MOVE_FAULTING = 2 }; /* samples */
-enum { CALLS = 32 };                  /* one sighting in this many in a system call is many */
+enum { CALLS = 32 };   /* one sighting in this many in a system call is many */
 enum { LATELY = 256 }; /* samples for which several busy CPUs, and births, are remembered */
 enum { STEADY = 4 };   /* sightings on a CPU in a row; then it is expected there */
 
@@ -458,7 +458,8 @@ static void choose_cpu(struct engine_run *run)
     }
     if (calling && !run->away)
         keep_one(&busy, run->pace.taken / MOVE_CALLING);
-    move_to(run, run->away || (faulting && run->pace.taken / MOVE_CALLING % 2 == 0) ? &others : &busy);
+    move_to(run,
+            run->away || (faulting && run->pace.taken / MOVE_CALLING % 2 == 0) ? &others : &busy);
 }
 
 /* Watching the page faults of a thread costs a few microseconds for each sample. */
