@@ -154,7 +154,7 @@ static void divide_among_strata(struct stratum *strata, size_t count, uint64_t c
         uint64_t due_ns = scale(base_ns, known_so_far_ns, known_ns);
         if (base_ns < cpu_ns)
             due_ns += (uint64_t)((double)(cpu_ns - base_ns) * (missing_so_far / missing));
-        if (i + 1 == count)
+        if (i + 1 == count || due_ns > cpu_ns) /* a double of 2^53 ns or more may be too large */
             due_ns = cpu_ns;
         strata[i].known_ns = due_ns - given_ns;
         given_ns = due_ns;

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "convert/prof2pbin/cpu_weights.h"
+#include "convert/prof2pbin/weighed_thread.h"
 
 enum { STRATUM = 8 }; /* sightings, or more */
 

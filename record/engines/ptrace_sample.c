@@ -408,6 +408,17 @@ static void keep_one(cpu_set_t *cpus, uint64_t turn)
             CPU_CLR(cpu, cpus);
 }
 
+/* Were threads created lately? */
+static bool has_births(struct engine_run *run)
+{
+    if (run->tracees.added != run->born)
+        run->births_for = LATELY;
+    else if (run->births_for > 0)
+        run->births_for--;
+    run->born = run->tracees.added;
+    return run->births_for > 0;
+}
+
 /* A sampler without a real-time priority that moves to the CPU of a thread often has to wait until that has used its slice: after a
  * thread has slept, its first milliseconds would lack samples. Can it avoid the CPUs of the threads, because some have not been
  * BUSY for long? */
@@ -420,6 +431,19 @@ static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
            run->widest < CPU_COUNT(&run->cpus);
 }
 
+/* If TRACEE ran, outranks it, and adds its CPU to BUSY. Returns the CPU, -1: unknown. */
+static int add_cpu(struct engine_run *run, const struct tracee *tracee, cpu_set_t *busy)
+{
+    if (!tracee->ran)
+        return -1;
+    ptrace_outrank(run, tracee->tid);
+    int cpu = tracee_cpu_number(tracee);
+    if (cpu < 0 || cpu >= CPU_SETSIZE)
+        return -1;
+    CPU_SET((size_t)cpu, busy);
+    return cpu;
+}
+
 /* The sampler runs on a CPU that runs a thread of the program: there the thread stops at once, while one on another CPU
  * runs until it is interrupted, often to the end of its next system call. Nor does it disturb another CPU or program then. But
  * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
@@ -430,29 +454,22 @@ static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
  * kernel on several CPUs, it takes these in turn, so that each thread is also seen where it was (prof2pbin compares the two). */
 static void choose_cpu(struct engine_run *run)
 {
-    bool faulting = false, calling = false;
+    bool births = has_births(run), faulting = false, calling = false;
     cpu_set_t busy, others = run->cpus;
     CPU_ZERO(&busy);
     for (size_t i = 0; i < run->tracees.count; i++) {
         const struct tracee *tracee = run->tracees.list[i];
-        int cpu = tracee->ran ? tracee_cpu_number(tracee) : -1;
-        if (tracee->ran)
-            ptrace_outrank(run, tracee->tid);
-        if (cpu < 0 || cpu >= CPU_SETSIZE)
+        int cpu = add_cpu(run, tracee, &busy);
+        if (cpu < 0)
             continue;
         faulting |= tracee->process->faulting;
         calling |= tracee->process->calling;
-        CPU_SET((size_t)cpu, &busy);
         CPU_CLR((size_t)cpu, &others);
     }
-    run->births_for =
-        run->tracees.added != run->born ? LATELY : run->births_for - (run->births_for > 0);
-    run->born = run->tracees.added;
     if (CPU_COUNT(&busy) == 0)
         return;
     run->away = can_avoid(run, &busy);
-    bool births = run->births_for > 0, sleepers = run->sleepers && !run->away && !calling;
-    if (run->priority == 0 && (births || sleepers)) {
+    if (run->priority == 0 && (births || (run->sleepers && !run->away && !calling))) {
         move_to(run, &run->cpus);
         return;
     }

@@ -223,7 +223,7 @@ def stratum_times(strata, pool, cpu, complete):
         so_far += one
         due.append(base * sum(known[:i + 1]) // sum(known) if any(known) else 0)
         if base < cpu:
-            due[-1] += int((cpu - base) * (so_far / lacking))
+            due[-1] = min(cpu, due[-1] + int((cpu - base) * (so_far / lacking)))
     due[-1] = cpu
     return [after - before for before, after in zip([0] + due, due)]
 
