@@ -73,12 +73,6 @@ static size_t make_strata(const struct aged_sighting *list, size_t begin, size_t
     return count;
 }
 
-/* VALUE * PART / WHOLE, rounded down; 0 if WHOLE is. */
-static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
-{
-    return whole > 0 ? cpu_weights_scale(value, part, whole) : 0;
-}
-
 /* How much of a life of LIFE_NS that began at BEGIN_NS is before the end of STRATUM. */
 static uint64_t passed(const struct stratum *stratum, uint64_t begin_ns, uint64_t life_ns)
 {
@@ -151,7 +145,7 @@ static void divide_among_strata(struct stratum *strata, size_t count, uint64_t c
     for (size_t i = 0; i < count; i++) {
         known_so_far_ns += strata[i].known_ns;
         missing_so_far += strata[i].sum;
-        uint64_t due_ns = scale(base_ns, known_so_far_ns, known_ns);
+        uint64_t due_ns = division_scale(base_ns, known_so_far_ns, known_ns);
         if (base_ns < cpu_ns)
             due_ns += (uint64_t)((double)(cpu_ns - base_ns) * (missing_so_far / missing));
         if (i + 1 == count || due_ns > cpu_ns) /* a double of 2^53 ns or more may be too large */
@@ -169,44 +163,20 @@ static void open_stretches(struct weighed_thread *t)
         *MEM_APPEND(t->stretches, t->count, t->capacity) = (struct stretch){1, 0};
 }
 
-/* TOTAL, divided in proportion to parts of WHOLE, so that nothing is lost. */
-struct division {
-    uint64_t total, whole, used, given;
-};
-
-static uint64_t next_share(struct division *d, uint64_t part)
-{
-    d->used += part;
-    uint64_t due = scale(d->total, d->used, d->whole), share = due - d->given;
-    d->given = due;
-    return share;
-}
-
 /* Divides the CPU time of STRATUM among its sightings, from LIST on, in proportion to what they have, or else equally. */
 static void divide_stratum(struct weighed_thread *threads, const struct aged_sighting *list,
                            const struct stratum *stratum)
 {
-    struct division d = {.total = stratum->known_ns};
+    struct division division = {0};
+    uint64_t whole = 0;
     for (size_t i = 0; i < stratum->sightings; i++)
-        d.whole += threads[list[i].thread].stretches[list[i].number].cpu_ns;
-    bool timed = d.whole > 0;
-    d.whole = timed ? d.whole : stratum->sightings;
+        whole += threads[list[i].thread].stretches[list[i].number].cpu_ns;
     for (size_t i = 0; i < stratum->sightings; i++) {
         struct stretch *own = &threads[list[i].thread].stretches[list[i].number];
-        own->cpu_ns = next_share(&d, timed ? own->cpu_ns : 1);
+        own->cpu_ns = whole > 0
+                          ? division_next(&division, stratum->known_ns, own->cpu_ns, whole)
+                          : division_next(&division, stratum->known_ns, 1, stratum->sightings);
     }
-}
-
-/* The same for the sightings of thread T. */
-static void divide_thread(struct weighed_thread *t)
-{
-    struct division d = {.total = t->total_ns};
-    for (size_t i = 0; i < t->count; i++)
-        d.whole += t->stretches[i].cpu_ns;
-    bool timed = d.whole > 0;
-    d.whole = timed ? d.whole : t->count;
-    for (size_t i = 0; i < t->count; i++)
-        t->stretches[i].cpu_ns = next_share(&d, timed ? t->stretches[i].cpu_ns : 1);
 }
 
 static void add_up(struct weighed_thread *t)
@@ -228,7 +198,7 @@ static void divide(struct weighed_thread *threads, size_t count, const size_t *p
                 divide_stratum(threads, list + at, &strata[i]);
         for (size_t i = 0; i < count; i++)
             if (pool_of[i] != SIZE_MAX && pools[pool_of[i]].complete)
-                divide_thread(&threads[i]);
+                weighed_thread_set(&threads[i], threads[i].total_ns);
     }
     for (size_t i = 0; i < count; i++)
         if (pool_of[i] != SIZE_MAX && threads[i].count > 0)

@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "convert/prof2pbin/division.h"
 #include "convert/prof2pbin/weighed_thread.h"
 
 enum { STRATUM = 8 }; /* sightings, or more */
@@ -33,8 +34,8 @@ enum { STRATUM = 8 }; /* sightings, or more */
 /* Short threads in a row, and threads among them that were never seen. */
 struct pool {
     uint64_t cpu_ns, sightings;
-    uint64_t used, given_ns; /* divided so far */
-    bool complete;           /* all were seen */
+    struct division shares; /* of its CPU time, by sightings */
+    bool complete;          /* all were seen */
 };
 
 /* Divides the CPU time of each of the POOL_COUNT POOLS: each sighting of THREADS in one gets a stretch of its own, in place of

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "convert/prof2pbin/age_strata.h"
+#include "convert/prof2pbin/division.h"
 
 bool cpu_weights_open(struct weighed_thread *t)
 {
@@ -102,7 +103,7 @@ static uint64_t end_at_edge(const struct cpu_weights *w, struct weighed_thread *
     t->seen_ns = w->last_ns;
     if (!passed || t->weight < EDGE_WINDOW)
         return used_ns;
-    uint64_t part_ns = passed_ns > 0 ? cpu_weights_scale(used_ns, before_ns, passed_ns) : 0;
+    uint64_t part_ns = division_scale(used_ns, before_ns, passed_ns);
     t->cpu_ns += part_ns;
     close_stretch(t);
     return used_ns - part_ns;
@@ -327,7 +328,7 @@ struct group {
     uint64_t time_ns, seen;   /* of threads that were seen running, and their number */
     uint64_t sightings;       /* of short ones among them */
     uint64_t orphan_ns;       /* of threads that were not, and are still to be placed */
-    uint64_t used, given_ns;  /* divided so far */
+    struct division shares;   /* of the orphans' */
     size_t first_pool, pools; /* numbers of its pools */
     uint64_t passed;          /* sightings in these so far */
 };
@@ -404,33 +405,13 @@ static void group_threads(const struct cpu_weights *w, const struct raw_extensio
     }
 }
 
-/* Divides EXTRA_NS among the stretches of T in proportion to their CPU time, or to their weights. */
-static void add_extra(struct weighed_thread *t, uint64_t extra_ns)
-{
-    uint64_t whole = 0, used = 0, given_ns = 0;
-    bool timed = false;
-    for (size_t i = 0; i < t->count; i++)
-        timed |= t->stretches[i].cpu_ns > 0;
-    for (size_t i = 0; i < t->count; i++)
-        whole += timed ? t->stretches[i].cpu_ns : t->stretches[i].weight;
-    for (size_t i = 0; i < t->count; i++) {
-        used += timed ? t->stretches[i].cpu_ns : t->stretches[i].weight;
-        uint64_t due_ns = cpu_weights_scale(extra_ns, used, whole);
-        t->stretches[i].cpu_ns += due_ns - given_ns;
-        given_ns = due_ns;
-    }
-}
-
 /* Divides the time CPU_NS of threads of GROUP, which lived at any time, among its pools in proportion to their sightings. */
 static void spread(const struct group *group, struct pool *pools, uint64_t cpu_ns)
 {
-    uint64_t used = 0, given_ns = 0;
+    struct division division = {0};
     for (size_t i = 0; i < group->pools; i++) {
         struct pool *pool = &pools[group->first_pool + i];
-        used += pool->sightings;
-        uint64_t due_ns = cpu_weights_scale(cpu_ns, used, group->sightings);
-        pool->cpu_ns += due_ns - given_ns;
-        given_ns = due_ns;
+        pool->cpu_ns += division_next(&division, cpu_ns, pool->sightings, group->sightings);
     }
 }
 
@@ -471,11 +452,10 @@ static void make_pools(const struct cpu_weights *w, const struct raw_extension *
         uint64_t full = group->passed / pool_size(w);
         g->pool_of[i] = group->first_pool + (full < group->pools ? full : group->pools - 1);
         struct pool *pool = &g->pools[g->pool_of[i]];
-        uint64_t sightings = t->sightings;
         pool->cpu_ns += t->total_ns;
-        pool->sightings += sightings;
+        pool->sightings += t->sightings;
         pool->complete = group->orphan_ns == 0;
-        group->passed += sightings;
+        group->passed += t->sightings;
     }
     for (size_t i = 0; i < w->count; i++)
         if (w->threads[i].orphan && is_collective(&w->threads[i], ext))
@@ -485,26 +465,18 @@ static void make_pools(const struct cpu_weights *w, const struct raw_extension *
 /* Gives T its part of POOL, in place of its own CPU time. */
 static void share_pool(struct weighed_thread *t, struct pool *pool)
 {
-    uint64_t sightings = t->sightings;
-    pool->used += sightings;
-    uint64_t due_ns = cpu_weights_scale(pool->cpu_ns, pool->used, pool->sightings);
-    t->total_ns = due_ns - pool->given_ns;
-    t->stretches[0] = (struct stretch){sightings, t->total_ns};
+    t->total_ns = division_next(&pool->shares, pool->cpu_ns, t->sightings, pool->sightings);
+    t->stretches[0] = (struct stretch){t->sightings, t->total_ns};
     t->count = 1;
     t->equal = true;
-    pool->given_ns = due_ns;
 }
 
 /* Gives T, which was seen, its part of the CPU time of the orphans of GROUP. */
 static void share_time(struct weighed_thread *t, struct group *group)
 {
-    uint64_t whole = group->time_ns > 0 ? group->time_ns : group->seen;
-    if (whole == 0) /* never, as T was seen */
-        return;
-    group->used += group->time_ns > 0 ? t->total_ns : 1;
-    uint64_t due_ns = cpu_weights_scale(group->orphan_ns, group->used, whole);
-    add_extra(t, due_ns - group->given_ns);
-    group->given_ns = due_ns;
+    bool timed = group->time_ns > 0;
+    weighed_thread_add(t, division_next(&group->shares, group->orphan_ns, timed ? t->total_ns : 1,
+                                        timed ? group->time_ns : group->seen));
 }
 
 /* Gives the CPU time of orphans to the threads of their groups that were seen running. */
@@ -600,11 +572,12 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
 
 /* A process, by the number of its first image; the last one is all threads of which the kernel's count is unknown. */
 struct process {
-    uint64_t kernel_ns;                    /* UNKNOWN */
-    uint64_t counted_ns;                   /* by the engine */
-    uint64_t late_ns;                      /* what the kernel may not have counted yet */
-    uint64_t used_ns, given_ns, shared_ns; /* divided so far */
-    uint64_t left, exact;                  /* threads: those that may lack CPU time, and others */
+    uint64_t kernel_ns;     /* UNKNOWN */
+    uint64_t counted_ns;    /* by the engine */
+    uint64_t late_ns;       /* what the kernel may not have counted yet */
+    struct division shares; /* of what the kernel counted */
+    uint64_t shared_ns;     /* unsampled, so far */
+    uint64_t left, exact;   /* threads: those that may lack CPU time, and others */
 };
 
 /* May the CPU time of T be less than what the kernel counted? */
@@ -613,21 +586,6 @@ static bool may_lack(const struct weighed_thread *t, const struct raw_extension 
     return t->task == NO_TASK || ext->image_count == 0 ||
            ext->tasks[t->task].pid != ext->images[0].pid ||
            ext->tasks[t->task].tid != ext->images[0].pid;
-}
-
-/* Gives T the CPU time TOTAL_NS in place of its own. */
-static void set_total(struct weighed_thread *t, uint64_t total_ns)
-{
-    uint64_t whole_ns = 0, used_ns = 0, given_ns = 0;
-    for (size_t i = 0; i < t->count; i++)
-        whole_ns += t->stretches[i].cpu_ns;
-    for (size_t i = 0; i < t->count && whole_ns > 0; i++) {
-        used_ns += t->stretches[i].cpu_ns;
-        uint64_t due_ns = cpu_weights_scale(total_ns, used_ns, whole_ns);
-        t->stretches[i].cpu_ns = due_ns - given_ns;
-        given_ns = due_ns;
-    }
-    t->total_ns = total_ns;
 }
 
 struct record_order {
@@ -715,10 +673,7 @@ static uint64_t rest_of_run(const struct tracker *t, bool nominal, const struct 
 static void give(struct weighed_thread *t, struct process *p, bool lacks)
 {
     if (p->kernel_ns < p->counted_ns) {
-        p->used_ns += t->total_ns;
-        uint64_t due_ns = cpu_weights_scale(p->kernel_ns, p->used_ns, p->counted_ns);
-        set_total(t, due_ns - p->given_ns);
-        p->given_ns = due_ns;
+        weighed_thread_set(t, division_next(&p->shares, p->kernel_ns, t->total_ns, p->counted_ns));
     } else if (p->kernel_ns != UNKNOWN && (lacks || p->exact == 0)) {
         t->own_ns = (p->kernel_ns - p->counted_ns - p->shared_ns) / p->left--;
         p->shared_ns += t->own_ns;

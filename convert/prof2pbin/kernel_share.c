@@ -414,10 +414,11 @@ void kernel_share_place(struct kernel_share *share, const struct sighting *seen,
 {
     mem_extend(&share->missing, &share->location_count, &share->location_capacity,
                (size_t)location + 1, sizeof *share->missing);
-    const struct program *p = &share->programs[program_of(share, seen->owner.image)];
     float *missing = &share->missing[location];
-    if (*missing == 0)
-        *missing = (float)fmax(missing_places_part(&p->missing, seen->owner.image, pc), 1e-9);
+    if (*missing > 0)
+        return;
+    const struct program *p = &share->programs[program_of(share, seen->owner.image)];
+    *missing = (float)fmax(missing_places_part(&p->missing, seen->owner.image, pc), 1e-9);
 }
 
 bool kernel_share_misses(struct kernel_share *share, const struct sighting *seen, uint32_t location)

@@ -39,13 +39,9 @@ struct weighed_thread {
     uint64_t own_ns; /* CPU time that no engine counts: in the kernel at its beginning and end */
 };
 
-/* VALUE * PART / WHOLE, rounded down; PART <= WHOLE. */
-static inline uint64_t cpu_weights_scale(uint64_t value, uint64_t part, uint64_t whole)
-{
-    uint64_t product;
-    if (!__builtin_mul_overflow(value, part, &product))
-        return product / whole;
-    return (uint64_t)((unsigned __int128)value * part / whole);
-}
+/* Divides CPU time among the stretches of THREAD in proportion to theirs, or to their weights if they have none: EXTRA_NS, in addition
+ * to theirs; TOTAL_NS, in place of theirs, as the CPU time of THREAD. */
+void weighed_thread_add(struct weighed_thread *thread, uint64_t extra_ns);
+void weighed_thread_set(struct weighed_thread *thread, uint64_t total_ns);
 
 #endif

@@ -175,10 +175,12 @@ static void interrupt(struct engine_run *run, struct tracee *tracee)
 {
     if (!look(run, tracee))
         return;
-    if (!tracee->hasty || tracee->process->faulting)
+    bool first =
+        tracee->hasty && !tracee->process->faulting; /* its page faults need not be known before */
+    if (!first)
         watch(tracee);
     tracee_interrupt(tracee);
-    if (tracee->hasty && !tracee->process->faulting)
+    if (first)
         watch(tracee);
     tracee->interrupted = run->moment;
     tracee->turn = run->turns++;
