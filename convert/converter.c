@@ -27,6 +27,12 @@ error_t converter_parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+void converter_check_time(const struct argp_state *state, uint64_t rate, double seconds)
+{
+    if (rate != 0 && seconds != 0)
+        argp_error(state, "-r cannot be combined with --total-time");
+}
+
 int converter_main(struct converter *c, const char *name, const struct argp *argp, unsigned shared,
                    int argc, char **argv)
 {

@@ -28,6 +28,8 @@ extern const struct argp_child converter_symbols[], converter_code[];
 /* The parser of a tool, or what its parser returns for keys that it does not know: takes -n and the only argument. Its input
  * is a struct converter. */
 error_t converter_parse(int key, char *argument, struct argp_state *state);
+/* Ends the program with a message if both a RATE [Hz] and a total time [s] were given; 0: was not. */
+void converter_check_time(const struct argp_state *state, uint64_t rate, double seconds);
 
 /* The main of the tool NAME: reads the command line with ARGP and the common options SHARED (enum tool_options), opens the input, and
  * converts it. Returns the exit status. */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/tool.h"
+#include "convert/converter.h"
 #include "convert/gmon2pbin/gmon_sums.h"
 #include "convert/symbolize/symbol_options.h"
 
@@ -94,8 +95,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         *MEM_APPEND(o->inputs, o->input_count, o->input_capacity) = argument;
         return 0;
     case ARGP_KEY_END:
-        if (o->rate != 0 && o->seconds != 0)
-            argp_error(state, "-r cannot be combined with --total-time");
+        converter_check_time(state, o->rate, o->seconds);
         return 0;
     default:
         return tool_set(settings, o, key, argument, state);

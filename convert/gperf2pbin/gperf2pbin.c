@@ -49,8 +49,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->gperf.order = (char)key;
         return 0;
     case ARGP_KEY_END:
-        if (o->rate != 0 && o->seconds != 0)
-            argp_error(state, "-r cannot be combined with --total-time");
+        converter_check_time(state, o->rate, o->seconds);
         return 0;
     default:
         return converter_parse(key, argument, state);
