@@ -100,7 +100,7 @@ struct engine_result {
     double reached;   /* rate of the samples [Hz], counted like the engine's frequency */
     uint64_t late;    /* samples for which the sampler got a CPU too late, for lack of priority */
     uint64_t missed;  /* ticks skipped: the machine or the previous sample took too long */
-    uint64_t lost;    /* samples that the kernel could not deliver */
+    uint64_t lost;    /* records that the kernel could not deliver */
     uint64_t blind;   /* number of failures to read the CPU time or PC of a thread */
     uint64_t latency; /* time spent taking samples [ns]; and per sample: */
     uint64_t latency_min, latency_p99;

@@ -448,6 +448,8 @@ static void work(struct engine_run *run)
     perf_window_end(run, perf_time(run, begin - settling), false);
     if (begin - run->checked >= rate_every) {
         perf_finish_ended(run, begin);
+        if (run->attached) /* otherwise the program is waited for */
+            perf_end_missed(run, begin, false);
         adapt(run, begin);
     }
     perf_sets_part(&run->sets, begin - soon);
@@ -609,10 +611,12 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     perf_window_end(run, result->wall, true);
     if (result->wall <= run->last)
         result->wall = run->last + 1;
+    perf_end_missed(run, run->start + result->wall, true);
     result->left = run->attached ? 0 : left(run);
     perf_finish_all(run);
     result->reached = cpu > 0 ? (double)run->sightings * (double)SECOND / (double)cpu : 0;
     latency_result(&run->latency, result);
+    result->lost += perf_rings_torn(run->rings);
     result->user_only = !run->setup.kernel;
     result->interrupting = (uint64_t)((double)run->sightings * run->interrupt);
     uint64_t switches = run->attached ? 0 : reap(run);

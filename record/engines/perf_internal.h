@@ -108,6 +108,9 @@ void perf_deliver(struct engine_run *run, uint64_t until);
 /* Finishes threads that ended well before NOW [CLOCK_MONOTONIC] although not all counters have reported their CPU
  * times. */
 void perf_finish_ended(struct engine_run *run, uint64_t now);
+/* Ends threads at NOW [CLOCK_MONOTONIC] that no longer exist, and whose last record was lost: all that were seen to be missing by
+ * the last call as well, or that are missing now if ALL_READ records were delivered. */
+void perf_end_missed(struct engine_run *run, uint64_t now, bool all_read);
 /* Opens samplers for running threads that are not sampled; NOW [CLOCK_MONOTONIC]. */
 void perf_check_threads(struct engine_run *run, uint64_t now);
 /* Opens samplers for all threads, after perf_sets_close. */

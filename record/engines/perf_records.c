@@ -1,6 +1,8 @@
 /* The perf engine: from the kernel's records to the hooks.
  * SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
@@ -162,6 +164,23 @@ static void end_thread(struct engine_run *run, struct perf_thread *thread, uint6
     run->ended = thread;
 }
 
+static bool exists(const struct perf_thread *thread)
+{
+    return tgkill((pid_t)thread->pid, (pid_t)thread->tid, 0) == 0 || errno != ESRCH;
+}
+
+void perf_end_missed(struct engine_run *run, uint64_t now, bool all_read)
+{
+    size_t place = 0;
+    for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
+        if (t->ended || exists(t))
+            continue;
+        if (all_read || t->missed)
+            end_thread(run, t, now);
+        t->missed = true;
+    }
+}
+
 /* TID is about to be reused: finishes the thread that had it. */
 static void make_room(struct engine_run *run, uint32_t tid, uint64_t clock)
 {
@@ -233,6 +252,7 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
                       const struct perf_event_header *header)
 {
     const struct sample_body *body = (const struct sample_body *)(header + 1);
+    bool is_long = header->size >= sizeof *header + sizeof *body;
     uint64_t time = perf_time(run, record->time);
     double span;
     struct perf_thread *thread = find_sampled(run, record, body, &span);
@@ -240,7 +260,7 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
         return;
     bool in_kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     uint64_t caller = 0;
-    if (in_kernel && run->setup.kernel && body->abi != PERF_SAMPLE_REGS_ABI_NONE)
+    if (in_kernel && run->setup.kernel && is_long && body->abi != PERF_SAMPLE_REGS_ABI_NONE)
         caller = body->user_ip;
     thread->pc = body->ip;
     run->sightings++;
@@ -384,12 +404,14 @@ static void on_mmap(struct engine_run *run, const struct mmap_body *body, uint64
     run->hooks->mapping(run->hooks->context, &map);
 }
 
-static void on_read(struct engine_run *run, const struct read_body *body)
+/* A record of two CPUs at once (perf_ring.c) may show more than the time that the thread existed. */
+static void on_read(struct engine_run *run, const struct read_body *body, uint64_t clock)
 {
     struct perf_thread *thread = perf_thread_find(&run->threads, body->tid);
     if (thread == NULL)
         return;
-    thread->exact += body->value;
+    if (body->value <= clock - thread->born + gone)
+        thread->exact += body->value;
     if (++thread->reads >= run->setup.cpu_count && thread->ended)
         finish(run, thread);
 }
@@ -415,7 +437,7 @@ static void on_record(struct engine_run *run, const struct perf_record *record,
         on_mmap(run, body, record->time);
         break;
     case PERF_RECORD_READ:
-        on_read(run, body);
+        on_read(run, body, record->time);
         break;
     case PERF_RECORD_LOST:
         run->result->lost += ((const struct lost_body *)body)->lost;

@@ -5,7 +5,8 @@
  * are being written without a lock, and announces them when the count falls to zero; if the two interfere, that may
  * not happen for seconds, or never. The records are there, though: those that have been there for a while are read
  * whether or not they were announced. Their times distinguish them from what the ring contained before, which cannot
- * be cleared.
+ * be cleared. Two CPUs may even get the same place for their records, or overlapping ones. What is there then is not a record, or
+ * that of a thread with the values of another: reading goes on with the next one that is whole.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/perf_ring.h"
 
@@ -42,13 +43,14 @@ struct perf_rings {
     size_t byte_count, byte_capacity;
     struct perf_record *records;
     size_t next, record_count, record_capacity;
-    uint64_t order;
+    uint64_t order, torn;
 };
 
 /* An ordinary user may lock 129 pages for each CPU, and more by RLIMIT_MEMLOCK. */
 static const size_t data_pages[] = {512, 128, 64, 16, 4};
 
-static const uint64_t patience = SECOND / 1000; /* a record that is older has been written */
+static const uint64_t patience = SECOND / 1000;    /* a record that is older has been written */
+static const uint64_t usual = 256, largest = 8192; /* [bytes] records: most, all */
 
 static int map(struct perf_rings *rings, const int *fds)
 {
@@ -168,52 +170,93 @@ static void sort(struct perf_rings *rings)
         }
 }
 
-static struct perf_event_header header_at(const struct perf_rings *rings, const struct ring *ring,
-                                          uint64_t at)
+/* The size of the smallest record of TYPE that has all that is read of it. */
+static size_t least_size(uint32_t type)
 {
-    struct perf_event_header header; /* offsets are multiples of 8: it does not wrap */
-    memcpy(&header, ring->data + (size_t)(at % rings->size), sizeof header);
-    return header;
+    const size_t header = sizeof(struct perf_event_header), end = 16; /* thread and time */
+    switch (type) {
+    case PERF_RECORD_SAMPLE:
+        return header + 24;
+    case PERF_RECORD_COMM:
+        return header + 16 + end;
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT:
+    case PERF_RECORD_THROTTLE:
+    case PERF_RECORD_UNTHROTTLE:
+        return header + 24 + end;
+    case PERF_RECORD_MMAP2:
+        return header + 72 + end;
+    default:
+        return header + 16 + end;
+    }
 }
 
-/* The size of the record at offset AT of RING, where LEFT bytes may be read; 0: there is none. */
-static size_t size_at(const struct perf_rings *rings, const struct ring *ring, uint64_t at,
-                      uint64_t left)
+static uint64_t word_at(const struct perf_rings *rings, const struct ring *ring, uint64_t at)
+{
+    uint64_t word; /* offsets are multiples of 8: it does not wrap */
+    memcpy(&word, ring->data + (size_t)(at % rings->size), sizeof word);
+    return word;
+}
+
+/* Do the values of a record at offset AT of RING belong together? A text ends in its last byte, at the latest, and the CPU
+ * time of a thread is reported by itself. */
+static bool is_whole(const struct perf_rings *rings, const struct ring *ring, uint64_t at,
+                     const struct perf_event_header *header)
+{
+    uint64_t end = at + header->size - 16;
+    if (header->type == PERF_RECORD_READ)
+        return word_at(rings, ring, at + sizeof *header) == word_at(rings, ring, end);
+    if (header->type == PERF_RECORD_COMM || header->type == PERF_RECORD_MMAP2)
+        return ring->data[(size_t)((end - 1) % rings->size)] == 0;
+    return true;
+}
+
+/* The size of the record at offset AT of RING, where LEFT bytes may be read; 0: there is none that was written until NOW
+ * [CLOCK_MONOTONIC]. What is there may also be left from the last time that this part of the ring was used, before the next
+ * part was begun. */
+static size_t record_at(const struct perf_rings *rings, const struct ring *ring, uint64_t at,
+                        uint64_t left, uint64_t now)
 {
     struct perf_event_header header;
     if (left < sizeof header)
         return 0;
-    header = header_at(rings, ring, at);
-    return header.size >= sizeof header + 8 && header.size % 8 == 0 && header.size <= left
-               ? header.size
-               : 0;
-}
-
-/* The same at NOW [CLOCK_MONOTONIC], for records that were not announced: what is there may also be left from the last time that
- * this part of the ring was used, before the next part was begun. */
-static size_t hidden_at(const struct perf_rings *rings, const struct ring *ring, uint64_t at,
-                        uint64_t left, uint64_t now)
-{
-    struct perf_event_header header;
-    uint64_t time, next = at / (rings->size / PARTS) + 1;
-    if (size_at(rings, ring, at, left) == 0)
+    uint64_t word = word_at(rings, ring, at), next = at / (rings->size / PARTS) + 1;
+    memcpy(&header, &word, sizeof header);
+    if (header.type == 0 || header.type >= PERF_RECORD_MAX || header.size % 8 != 0 ||
+        header.size < least_size(header.type) || header.size > left)
         return 0;
-    header = header_at(rings, ring, at);
-    memcpy(&time, ring->data + (size_t)((at + time_in(&header)) % rings->size), sizeof time);
-    time += (uint64_t)rings->offset;
-    return header.type > 0 && header.type < PERF_RECORD_MAX && time > ring->began[next % PARTS] &&
-                   time <= now
+    uint64_t time = word_at(rings, ring, at + time_in(&header)) + (uint64_t)rings->offset;
+    return time > ring->began[next % PARTS] && time <= now && is_whole(rings, ring, at, &header)
                ? header.size
                : 0;
 }
 
-/* Where the consecutive records that begin at TAIL end. */
+/* Moves *AT beyond at most TORN bytes of RING that are not a record, to one that was there for a while at NOW [CLOCK_MONOTONIC],
+ * and so what precedes it. Returns its size; 0: there is none before UNTIL. */
+static size_t skip_torn(const struct perf_rings *rings, const struct ring *ring, uint64_t *at,
+                        uint64_t until, uint64_t now, uint64_t torn)
+{
+    size_t size = 0;
+    uint64_t last = until - *at < torn ? until : *at + torn;
+    for (uint64_t place = *at + 8; size == 0 && place < last; place += 8) {
+        size = record_at(rings, ring, place, until - place, now - patience);
+        if (size > 0)
+            *at = place;
+    }
+    return size;
+}
+
+/* Where the records that follow TAIL without being announced end. */
 static uint64_t end_of_hidden(const struct perf_rings *rings, const struct ring *ring,
                               uint64_t tail, uint64_t now)
 {
-    uint64_t end = tail;
-    for (size_t size; (size = hidden_at(rings, ring, end, tail + rings->size - end, now)) > 0;)
+    uint64_t end = tail, last = tail + rings->size;
+    size_t size;
+    do {
+        size = record_at(rings, ring, end, last - end, now);
+        size = size > 0 ? size : skip_torn(rings, ring, &end, last, now, largest);
         end += size;
+    } while (size > 0);
     return end;
 }
 
@@ -222,10 +265,9 @@ static uint64_t readable(const struct perf_rings *rings, struct ring *ring, uint
                          uint64_t now)
 {
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t until = head > tail ? head : tail;
-    ring->hidden = hidden_at(rings, ring, until, rings->size - (until - tail), now) > 0;
-    if (!ring->hidden)
-        ring->known = now;
+    uint64_t until = head > tail ? head : tail, at = until, last = tail + rings->size;
+    ring->hidden = record_at(rings, ring, at, last - at, now) > 0 ||
+                   skip_torn(rings, ring, &at, last, now, usual) > 0;
     if (!ring->hidden || head > tail) {
         ring->end = until;
         return until;
@@ -241,6 +283,20 @@ static uint64_t readable(const struct perf_rings *rings, struct ring *ring, uint
     return until;
 }
 
+/* Moves *AT to the next record of RING before UNTIL. Returns its size; 0: there is none, or it is not written yet. */
+static size_t next_record(struct perf_rings *rings, const struct ring *ring, uint64_t *at,
+                          uint64_t until, uint64_t now)
+{
+    size_t size = record_at(rings, ring, *at, until - *at, now + SECOND); /* NOW may be past */
+    if (size > 0 || *at == until)
+        return size;
+    size = skip_torn(rings, ring, at, until, now, largest);
+    if (size == 0 && until - *at > largest)
+        *at = until;
+    rings->torn += size > 0 || *at == until;
+    return size;
+}
+
 void perf_rings_read(struct perf_rings *rings,
                      void (*look)(void *context, struct perf_record *record,
                                   const struct perf_event_header *header),
@@ -250,9 +306,9 @@ void perf_rings_read(struct perf_rings *rings,
     compact(rings);
     for (uint32_t i = 0; i < rings->count; i++) {
         struct ring *ring = &rings->list[i];
-        uint64_t tail = ring->page->data_tail, until = readable(rings, ring, tail, now);
-        for (size_t size; (size = size_at(rings, ring, tail, until - tail)) > 0; tail += size) {
-            take(rings, i, tail, size);
+        uint64_t at = ring->page->data_tail, until = readable(rings, ring, at, now);
+        for (size_t size; (size = next_record(rings, ring, &at, until, now)) > 0; at += size) {
+            take(rings, i, at, size);
             struct perf_record *record = &rings->records[rings->record_count - 1];
             const struct perf_event_header *header =
                 (const struct perf_event_header *)(rings->bytes + record->at);
@@ -261,10 +317,17 @@ void perf_rings_read(struct perf_rings *rings,
                  header->type == PERF_RECORD_COMM))
                 look(context, record, header);
         }
-        /* if anything is left, the boundaries of its records are unknown */
-        __atomic_store_n(&ring->page->data_tail, until, __ATOMIC_RELEASE);
+        ring->hidden |= at < until;
+        if (!ring->hidden)
+            ring->known = now;
+        __atomic_store_n(&ring->page->data_tail, at, __ATOMIC_RELEASE);
     }
     sort(rings);
+}
+
+uint64_t perf_rings_torn(const struct perf_rings *rings)
+{
+    return rings->torn;
 }
 
 uint64_t perf_rings_known(const struct perf_rings *rings)

@@ -52,6 +52,9 @@ const struct perf_record *perf_rings_peek(struct perf_rings *rings,
  * [CLOCK_MONOTONIC]. UINT64_MAX, the usual case: none are missing. */
 uint64_t perf_rings_known(const struct perf_rings *rings);
 
+/* How often records were lost because two CPUs had written them to the same place. */
+uint64_t perf_rings_torn(const struct perf_rings *rings);
+
 /* Are there records that have not been consumed? */
 bool perf_rings_left(const struct perf_rings *rings);
 

@@ -27,6 +27,7 @@ struct perf_thread {
     struct perf_thread *heir_next, **heir_link;
     struct perf_thread *ended_next;
     int clock;      /* file descriptor of its clock, -1: it inherited a counter */
+    bool missed;    /* it no longer exists */
     bool ended;     /* its end was reported ... */
     uint64_t end;   /* ... at this time */
     unsigned reads; /* number of counters that have reported its CPU time */

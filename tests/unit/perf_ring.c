@@ -8,7 +8,7 @@
 #include "record/clock.h"
 #include "record/engines/perf_ring.h"
 
-enum { SMALL = 32 }; /* bytes in a record; a quarter of a ring contains many */
+enum { SMALL = 48 }; /* bytes in a record; a quarter of a ring contains many */
 static const size_t pages = 512;
 
 /* A file in place of an event. */
@@ -135,5 +135,84 @@ static void round_and_round(struct check *check)
     end(&f);
 }
 
+/* As after two CPUs got the same place: SIZE bytes that are not a record, with parts of one. */
+static void put_torn(struct fake *f, uint16_t size)
+{
+    uint64_t begin = f->written;
+    put(f, size);
+    memset(f->data + (begin + size - 8u) % f->size, 0xff, 8);
+}
+
+/* The records that follow are read, announced or not, but not before those that are being written are complete. */
+static void torn(struct check *check)
+{
+    struct fake f;
+    CHECK(begin(&f));
+    put(&f, SMALL);
+    put_torn(&f, SMALL);
+    put(&f, SMALL + 8);
+    announce(&f);
+    take(&f);
+    CHECK_EQ(f.read, 1);
+    CHECK(perf_rings_known(f.rings) < UINT64_MAX);
+    usleep(2000);
+    take(&f);
+    CHECK_EQ(f.read, 2);
+    CHECK_EQ(perf_rings_torn(f.rings), 1);
+    CHECK_EQ(f.shared->data_tail, f.written);
+    put_torn(&f, SMALL);
+    put(&f, SMALL);
+    put_torn(&f, SMALL + 16);
+    put(&f, SMALL + 16);
+    for (int i = 0; i < 4; i++) {
+        usleep(2000);
+        take(&f);
+    }
+    CHECK_EQ(f.read, 4);
+    CHECK_EQ(perf_rings_torn(f.rings), 3);
+    put(&f, SMALL);
+    announce(&f);
+    take(&f);
+    CHECK_EQ(f.read, 5);
+    CHECK(perf_rings_known(f.rings) == UINT64_MAX);
+    end(&f);
+}
+
+/* A record of the CPU time of one thread that was overwritten by that of another. */
+static void mixed(struct check *check)
+{
+    struct fake f;
+    CHECK(begin(&f));
+    put(&f, SMALL);
+    struct perf_event_header header = {.type = PERF_RECORD_READ, .size = SMALL};
+    memcpy(f.data, &header, sizeof header);
+    memset(f.data + sizeof header, 1, 8);
+    put(&f, SMALL);
+    announce(&f);
+    usleep(2000);
+    take(&f);
+    CHECK_EQ(f.read, 1);
+    CHECK_EQ(perf_rings_torn(f.rings), 1);
+    end(&f);
+}
+
+/* Nothing that is left in a ring delays what follows. */
+static void noise(struct check *check)
+{
+    struct fake f;
+    CHECK(begin(&f));
+    for (int i = 0; i < 400; i++)
+        put_torn(&f, SMALL);
+    announce(&f);
+    take(&f);
+    CHECK_EQ(f.read, 0);
+    CHECK_EQ(f.shared->data_tail, f.written);
+    put(&f, SMALL);
+    announce(&f);
+    take(&f);
+    CHECK_EQ(f.read, 1);
+    end(&f);
+}
+
 CHECK_MAIN({"announced", announced}, {"not_announced", not_announced},
-           {"round_and_round", round_and_round})
+           {"round_and_round", round_and_round}, {"torn", torn}, {"mixed", mixed}, {"noise", noise})
