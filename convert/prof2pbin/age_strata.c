@@ -6,38 +6,11 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-
-struct aged_sighting {
-    size_t pool, thread;
-    uint64_t number; /* of the sighting in its thread */
-    uint64_t age_ns;
-};
-
-struct stratum {
-    size_t sightings;
-    uint64_t end_ns;   /* age */
-    uint64_t known_ns; /* CPU time of the threads of the pool at these ages */
-    double seen;       /* how often such ages are seen */
-    double sum;        /* CPU time of all threads at these ages that sightings stand for */
-};
+#include "convert/prof2pbin/strata.h"
 
 struct pool_strata {
     size_t first, count; /* strata */
 };
-
-enum { ROUNDS = 8 };
-
-static int compare(const void *left, const void *right)
-{
-    const struct aged_sighting *a = left, *b = right;
-    if (a->pool != b->pool)
-        return a->pool < b->pool ? -1 : 1;
-    if (a->age_ns != b->age_ns)
-        return a->age_ns < b->age_ns ? -1 : 1;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
 
 /* All sightings in pools, by pool and age. Returns how many; caller frees. */
 static size_t list_sightings(const struct weighed_thread *threads, size_t count,
@@ -49,44 +22,14 @@ static size_t list_sightings(const struct weighed_thread *threads, size_t count,
         for (uint64_t k = 0; pool_of[i] != SIZE_MAX && k < threads[i].sightings; k++)
             *MEM_APPEND(*list, listed, capacity) =
                 (struct aged_sighting){pool_of[i], i, k, threads[i].ages_ns[k]};
-    if (listed > 0)
-        qsort(*list, listed, sizeof **list, compare);
+    strata_sort(*list, listed);
     return listed;
-}
-
-/* Divides the sightings from BEGIN to END, those of a pool, into strata. Sightings of the same age belong together. */
-static size_t make_strata(const struct aged_sighting *list, size_t begin, size_t end,
-                          struct stratum *strata)
-{
-    size_t wanted = end - begin > STRATUM ? (end - begin) / STRATUM : 1, count = 0, at = begin;
-    for (size_t i = 1; i <= wanted; i++) {
-        size_t next = begin + (end - begin) * i / wanted;
-        while (next > at && next < end && list[next].age_ns == list[next - 1].age_ns)
-            next++;
-        if (next <= at)
-            continue;
-        uint64_t last_ns = list[next - 1].age_ns;
-        uint64_t end_ns = next < end ? last_ns + (list[next].age_ns - last_ns) / 2 : UINT64_MAX;
-        strata[count++] = (struct stratum){.sightings = next - at, .end_ns = end_ns};
-        at = next;
-    }
-    return count;
 }
 
 /* How much of a life of LIFE_NS that began at BEGIN_NS is before the end of STRATUM. */
 static uint64_t passed(const struct stratum *stratum, uint64_t begin_ns, uint64_t life_ns)
 {
     return (stratum->end_ns < life_ns ? stratum->end_ns : life_ns) - begin_ns;
-}
-
-static void add_life(struct stratum *strata, size_t count, uint64_t life_ns)
-{
-    uint64_t begin_ns = 0;
-    for (size_t i = 0; i < count && begin_ns < life_ns; i++) {
-        uint64_t passed_ns = passed(&strata[i], begin_ns, life_ns);
-        strata[i].known_ns += passed_ns;
-        begin_ns += passed_ns;
-    }
 }
 
 /* A sighting in a thread of LIFE_NS stands for 1 / (how often all of such a life is seen) of these. */
@@ -116,7 +59,7 @@ static void estimate(const struct weighed_thread *threads, const struct aged_sig
         strata[i].seen = 1;
         sightings += strata[i].sightings;
     }
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < STRATA_ROUNDS; round++) {
         for (size_t i = 0; i < count; i++)
             strata[i].sum = 0;
         for (size_t i = 0; i < sightings; i++)
@@ -192,7 +135,7 @@ static void divide(struct weighed_thread *threads, size_t count, const size_t *p
                    const struct pool *pools, const struct aged_sighting *list, size_t listed,
                    const struct stratum *strata)
 {
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < STRATA_ROUNDS; round++) {
         for (size_t at = 0, i = 0; at < listed; at += strata[i++].sightings)
             if (round == 0 || pools[list[at].pool].complete)
                 divide_stratum(threads, list + at, &strata[i]);
@@ -216,14 +159,14 @@ void strata_divide(struct weighed_thread *threads, size_t count, const size_t *p
         struct pool_strata *own = &of[list[begin].pool];
         for (end = begin; end < listed && list[end].pool == list[begin].pool;)
             end++;
-        *own = (struct pool_strata){made, make_strata(list, begin, end, strata + made)};
+        *own = (struct pool_strata){made, strata_make(list, begin, end, strata + made)};
         if (!pools[list[begin].pool].complete)
             estimate(threads, list + begin, strata + made, own->count);
         made += own->count;
     }
     for (size_t i = 0; i < count; i++)
         if (pool_of[i] != SIZE_MAX) {
-            add_life(strata + of[pool_of[i]].first, of[pool_of[i]].count, threads[i].life_ns);
+            strata_add(strata + of[pool_of[i]].first, of[pool_of[i]].count, 0, threads[i].life_ns);
             open_stretches(&threads[i]);
         }
     for (size_t pool = 0; pool < pool_count; pool++)

@@ -29,8 +29,6 @@
 #include "convert/prof2pbin/division.h"
 #include "convert/prof2pbin/weighed_thread.h"
 
-enum { STRATUM = 8 }; /* sightings, or more */
-
 /* Short threads in a row, and threads among them that were never seen. */
 struct pool {
     uint64_t cpu_ns, sightings;
