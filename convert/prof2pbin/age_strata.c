@@ -29,7 +29,17 @@ static size_t list_sightings(const struct weighed_thread *threads, size_t count,
 /* How much of a life of LIFE_NS that began at BEGIN_NS is before the end of STRATUM. */
 static uint64_t passed(const struct stratum *stratum, uint64_t begin_ns, uint64_t life_ns)
 {
-    return (stratum->end_ns < life_ns ? stratum->end_ns : life_ns) - begin_ns;
+    return (stratum->end < life_ns ? stratum->end : life_ns) - begin_ns;
+}
+
+static void add_life(struct stratum *strata, size_t count, uint64_t life_ns)
+{
+    uint64_t begin_ns = 0;
+    for (size_t i = 0; i < count && begin_ns < life_ns; i++) {
+        uint64_t passed_ns = passed(&strata[i], begin_ns, life_ns);
+        strata[i].known_ns += passed_ns;
+        begin_ns += passed_ns;
+    }
 }
 
 /* A sighting in a thread of LIFE_NS stands for 1 / (how often all of such a life is seen) of these. */
@@ -166,7 +176,7 @@ void strata_divide(struct weighed_thread *threads, size_t count, const size_t *p
     }
     for (size_t i = 0; i < count; i++)
         if (pool_of[i] != SIZE_MAX) {
-            strata_add(strata + of[pool_of[i]].first, of[pool_of[i]].count, 0, threads[i].life_ns);
+            add_life(strata + of[pool_of[i]].first, of[pool_of[i]].count, threads[i].life_ns);
             open_stretches(&threads[i]);
         }
     for (size_t pool = 0; pool < pool_count; pool++)

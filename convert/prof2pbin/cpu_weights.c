@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "convert/prof2pbin/bursts.h"
 #include "convert/prof2pbin/age_strata.h"
 #include "convert/prof2pbin/division.h"
 
@@ -132,15 +133,18 @@ static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uin
 {
     bool ran = (flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN;
     t->in_gap |= used_ns > w->gap_ns && w->last_ns - t->seen_ns > w->gap_ns;
-    bool gap = t->in_gap, alone = gap || (flags & RAW_ASSUMED) != 0;
+    bool gap = t->in_gap, alone = gap || (ran && (flags & RAW_ASSUMED) != 0);
     t->total_ns += used_ns;
     note_age(t, ran);
     used_ns = end_at_edge(w, t, used_ns);
     if (alone && t->weight > 0)
         close_stretch(t);
     t->cpu_ns += used_ns;
+    if (w->by_bursts && (flags & (RAW_RAN | RAW_ASLEEP)) == RAW_ASLEEP)
+        bursts_sleep(t);
     if (!ran)
         return;
+    bursts_see(t, alone);
     t->in_gap = false;
     if (++t->weight == CPU_WINDOW || alone)
         close_stretch(t);
@@ -185,11 +189,36 @@ static int add_thread_sample(struct cpu_weights *w, const struct tracked *tracke
     return 0;
 }
 
-/* Adds thread samples of a thread whose CPU time was counted up to KNOWN_NS. */
-static void add_steady_exact(struct weighed_thread *t, const struct steady *s, size_t seat,
-                             uint64_t known_ns)
+/* As add_exact for each record, which is in no gap, and after no edge. */
+static void add_steady_sleeper(const struct cpu_weights *w, struct weighed_thread *t,
+                               const struct steady *s, size_t seat, uint64_t known_ns)
 {
-    uint64_t weight = t->weight;
+    t->seen_ns = w->last_ns;
+    for (size_t i = seat; i < s->count; i += s->each) {
+        add_exact(w, t, s->flags[i], s->thread_samples[i].cpu_ns - known_ns);
+        known_ns = s->thread_samples[i].cpu_ns;
+    }
+}
+
+static bool sleeps(const struct steady *s, size_t seat)
+{
+    uint8_t any = 0;
+    for (size_t i = seat; i < s->count; i += s->each)
+        any |= s->flags[i];
+    return (any & RAW_ASLEEP) != 0;
+}
+
+/* Adds thread samples of a thread whose CPU time was counted up to KNOWN_NS. */
+static void add_steady_exact(const struct cpu_weights *w, struct weighed_thread *t,
+                             const struct steady *s, size_t seat, uint64_t known_ns)
+{
+    uint64_t weight = t->weight, used_ns = s->thread_samples[s->count - s->each + seat].cpu_ns;
+    if (t->bursts != NULL || (w->by_bursts && sleeps(s, seat))) {
+        add_steady_sleeper(w, t, s, seat, known_ns);
+        return;
+    }
+    t->total_ns += used_ns - known_ns;
+    t->seen_ns = w->last_ns;
     for (size_t i = seat; i < s->count; i += s->each) {
         weight += s->flags[i] & RAW_RAN;
         if (weight == CPU_WINDOW) {
@@ -201,7 +230,7 @@ static void add_steady_exact(struct weighed_thread *t, const struct steady *s, s
         }
     }
     t->weight = weight;
-    t->cpu_ns += s->thread_samples[s->count - s->each + seat].cpu_ns - known_ns;
+    t->cpu_ns += used_ns - known_ns;
 }
 
 static void add_steady_nominal(struct weighed_thread *t, const struct steady *s, size_t seat,
@@ -234,9 +263,7 @@ static int add_steady(struct cpu_weights *w, struct tracker *tracker, const stru
         if (w->nominal) {
             add_steady_nominal(t, s, seat, known_ns);
         } else {
-            add_steady_exact(t, s, seat, known_ns);
-            t->total_ns += used_ns;
-            t->seen_ns = w->last_ns;
+            add_steady_exact(w, t, s, seat, known_ns);
         }
         if ((t->total_ns | t->weight) > MAX_CPU_NS)
             return -1;
@@ -313,6 +340,7 @@ static int end_threads(struct cpu_weights *w)
         } else if (t->weight > 0) {
             close_stretch(t);
         }
+        bursts_end(t);
         if (__builtin_add_overflow(sum_ns, t->total_ns, &sum_ns) || sum_ns > MAX_CPU_NS)
             return -1;
     }
@@ -812,6 +840,11 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
                          "the CPU times of its threads are too large: more than 292 years");
     place_orphans(w, &raw->ext, tracker);
     w->divided = w->nominal ? 0 : mean_stretch(w);
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->threads[i].records > SHORT_AGED) /* others may have been pooled */
+            bursts_divide(&w->threads[i]);
+        bursts_delete(&w->threads[i]);
+    }
     raw_rewind(raw);
     return 0;
 }
@@ -832,6 +865,7 @@ int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct e
 {
     struct tracker tracker;
     *w = (struct cpu_weights){.nominal = raw_facts_engine(&raw->ext.facts, "perf")};
+    w->by_bursts = !w->nominal && raw->ext.source_count == 0;
     w->gap_ns = w->nominal ? UINT64_MAX : least_gap(&raw->ext.facts);
     w->by_image = mem_zalloc(raw->ext.image_count + 1, sizeof *w->by_image);
     w->kernel = kernel_share_new(&raw->ext);
@@ -847,6 +881,7 @@ void cpu_weights_free(struct cpu_weights *w)
     for (size_t i = 0; i < w->count; i++) {
         free(w->threads[i].stretches);
         free(w->threads[i].ages_ns);
+        bursts_delete(&w->threads[i]);
     }
     free(w->threads);
     free(w->by_image);

@@ -28,6 +28,9 @@
  * explain: MISSED times the CPU time that is sampled once on average. What the kernel counted for a process or the run,
  * and the engine did not, is unsampled, too. All CPU time is accounted for.
  *
+ * Without a power source, sightings of a long thread that sleeps are divided by how long it had run (bursts.h). With one, sightings
+ * must count equally, because their number in a window of the sensor is compared to its CPU time.
+ *
  * Crowds of short threads with the same name are pooled even if none was missed. With ptrace, the ages of sightings are
  * known, and the pool is divided by these (age_strata.h); threads keep their CPU time unless some of the pool were missed.
  * With perf, all sightings of a pool get the same. That engine samples a thread more irregularly at its beginning: the
@@ -57,6 +60,7 @@ struct cpu_weights {
     struct weighed_thread *threads;
     size_t count, capacity;
     bool nominal;                /* CPU time between totals is only nominal */
+    bool by_bursts;              /* long threads are divided by bursts */
     struct kernel_share *kernel; /* NULL: all sightings in the kernel are correct */
     uint64_t misplaced;          /* sightings in the wrong place */
     uint64_t *by_image;          /* CPU time of images [ns] */

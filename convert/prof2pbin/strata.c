@@ -9,8 +9,8 @@ static int compare(const void *left, const void *right)
     const struct aged_sighting *a = left, *b = right;
     if (a->pool != b->pool)
         return a->pool < b->pool ? -1 : 1;
-    if (a->age_ns != b->age_ns)
-        return a->age_ns < b->age_ns ? -1 : 1;
+    if (a->age != b->age)
+        return a->age < b->age ? -1 : 1;
     if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
     return a->number < b->number ? -1 : a->number > b->number;
@@ -28,25 +28,14 @@ size_t strata_make(const struct aged_sighting *list, size_t begin, size_t end,
     size_t wanted = end - begin > STRATUM ? (end - begin) / STRATUM : 1, count = 0, at = begin;
     for (size_t i = 1; i <= wanted; i++) {
         size_t next = begin + (end - begin) * i / wanted;
-        while (next > at && next < end && list[next].age_ns == list[next - 1].age_ns)
+        while (next > at && next < end && list[next].age == list[next - 1].age)
             next++;
         if (next <= at)
             continue;
-        uint64_t last_ns = list[next - 1].age_ns;
-        uint64_t end_ns = next < end ? last_ns + (list[next].age_ns - last_ns) / 2 : UINT64_MAX;
-        strata[count++] = (struct stratum){.sightings = next - at, .end_ns = end_ns};
+        uint64_t last = list[next - 1].age;
+        uint64_t end_age = next < end ? last + (list[next].age - last) / 2 : UINT64_MAX;
+        strata[count++] = (struct stratum){.sightings = next - at, .end = end_age};
         at = next;
     }
     return count;
-}
-
-void strata_add(struct stratum *strata, size_t count, uint64_t begin_ns, uint64_t end_ns)
-{
-    for (size_t i = 0; i < count && begin_ns < end_ns; i++) {
-        if (strata[i].end_ns <= begin_ns)
-            continue;
-        uint64_t until_ns = strata[i].end_ns < end_ns ? strata[i].end_ns : end_ns;
-        strata[i].known_ns += until_ns - begin_ns;
-        begin_ns = until_ns;
-    }
 }

@@ -1,4 +1,4 @@
-/* Strata of the sightings of a pool by age: the CPU time that a thread had used since some beginning.
+/* Strata of the sightings of a pool by age: how much a thread had done since it began, in any unit.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_STRATA_H
 #define CONVERT_PROF2PBIN_STRATA_H
@@ -13,12 +13,12 @@ enum { STRATUM = 8, STRATA_ROUNDS = 8 };
 struct aged_sighting {
     size_t pool, thread;
     uint64_t number; /* of the sighting in its thread */
-    uint64_t age_ns;
+    uint64_t age;
 };
 
 struct stratum {
     size_t sightings;
-    uint64_t end_ns;   /* age */
+    uint64_t end;      /* age; of the last one UINT64_MAX */
     uint64_t known_ns; /* CPU time of the pool at these ages */
     double seen;       /* how often such ages are seen */
     double sum;        /* CPU time of all threads at these ages that sightings stand for */
@@ -31,8 +31,5 @@ void strata_sort(struct aged_sighting *list, size_t count);
  * together. Returns how many strata, at most (END - BEGIN) / STRATUM, or 1. */
 size_t strata_make(const struct aged_sighting *list, size_t begin, size_t end,
                    struct stratum *strata);
-
-/* Adds CPU time that was used at ages from BEGIN_NS to END_NS. */
-void strata_add(struct stratum *strata, size_t count, uint64_t begin_ns, uint64_t end_ns);
 
 #endif

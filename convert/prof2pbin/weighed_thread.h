@@ -14,6 +14,8 @@ struct stretch {
     uint64_t weight, cpu_ns;
 };
 
+struct bursts;
+
 struct weighed_thread {
     struct stretch *stretches;
     size_t count, capacity;
@@ -36,6 +38,7 @@ struct weighed_thread {
     /* If CPU time is exact: what it was at the sightings of a short thread, otherwise NULL, and at its end [ns] */
     uint64_t *ages_ns, life_ns;
     size_t age_capacity;
+    struct bursts *bursts; /* of a thread that slept, NULL: it has not, or CPU time is not exact */
     uint64_t own_ns; /* CPU time that no engine counts: in the kernel at its beginning and end */
 };
 

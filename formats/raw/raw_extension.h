@@ -111,7 +111,8 @@ enum {
     RAW_FAULT = 32,    /* with RAW_CALLER: a page fault, not a system call */
     RAW_PREEMPTED =
         64, /* without RAW_RAN: it had used a CPU, in user code at its PC, and waited for another one */
-    RAW_ASSUMED = 128 /* not in files: the flags are lost, and it counts as running */
+    RAW_ASLEEP = 128, /* without RAW_RAN: it waited in the kernel, and not for a CPU */
+    RAW_ASSUMED = 128 /* with RAW_RAN, not in files: the flags are lost, and it counts as running */
 };
 
 /* A source of power readings. */

@@ -71,7 +71,8 @@ static void add_sighting(struct engine_run *run, struct tracee *tracee)
             .cpu = tracee_cpu(tracee),
             .flags = (uint8_t)((ran ? RAW_RAN : 0) | (ran && tracee->same_cpu ? RAW_SAME_CPU : 0) |
                                (in_kernel ? RAW_CALLER : 0) | (faulted ? RAW_FAULT : 0) |
-                               (preempted ? RAW_PREEMPTED : 0))});
+                               (preempted ? RAW_PREEMPTED : 0) |
+                               (!ran && tracee->asleep ? RAW_ASLEEP : 0))});
 }
 
 /* Was it seen on a CPU, in a process for which that is recorded? */
@@ -133,8 +134,10 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     tracee->late = false; /* it waited then, and may run now */
     tracee->hasty = tracee->process->crowded && !tracee->timed;
     bool steady = tracee->steady >= STEADY && tracee->slept == 0;
-    if (steady && !tracee_waits(tracee))
+    if (steady && !tracee_waits(tracee)) {
+        tracee->asleep = false;
         return true;
+    }
     if (!tracee_read_time(tracee, &time)) {
         run->result->blind++;
         return false;
@@ -144,6 +147,9 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     tracee->run = time;
     tracee->timed = true;
     bool waits = same || steady || (!tracee->hasty && tracee_waits(tracee));
+    if (!same)
+        tracee->asleep =
+            waits && tracee_read_time(tracee, &tracee->run); /* it may have run before */
     tracee->slept = waits && !same ? LOOKS : tracee->slept - (tracee->slept > 0);
     run->sleepers |= tracee->slept > 0;
     tracee->steady = waits ? 0 : tracee->steady;

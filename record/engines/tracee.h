@@ -78,6 +78,7 @@ struct tracee {
     bool
         in_kernel; /* it was in a system call or page fault then; pc is in the code that caused it */
     bool preempted;  /* it waited for a CPU when it was last seen, in user code at pc */
+    bool asleep;     /* when it last had news, it waited in the kernel, and not for a CPU */
     bool completed;  /* ... a system call that had completed */
     bool cut;        /* ... or that is about to return EINTR */
     unsigned steady; /* number of sightings in a row on a CPU */

@@ -19,7 +19,7 @@ import pbin  # noqa: E402
 import program  # noqa: E402
 import rawprofile as raw  # noqa: E402
 import tool  # noqa: E402
-from rawprofile import CALLER, FAULT, PREEMPTED, RAN, SAME_CPU, TOTAL, Extended, Image, Mapping, Sample, Task, Thread  # noqa: E402
+from rawprofile import ASLEEP, CALLER, FAULT, PREEMPTED, RAN, SAME_CPU, TOTAL, Extended, Image, Mapping, Sample, Task, Thread  # noqa: E402
 
 MS = 1_000_000
 KERNEL = 0xffffffff81000000
@@ -195,6 +195,70 @@ class Rule(Case):
                 self.check(run, times, ext, machine.used)
                 ext.facts["reached"] = "20000"
                 self.check(run, times, ext, machine.used)
+
+    def sleepers(self, seed, seen, gaps=0.0, naps=(4, 9), always=False):
+        """Three threads that run for 2 to 12 ms, two thirds of it at 0x1000 and then at 0x1001, and sleep. Returns run, times, ext
+        and the part of the CPU time at 0x1001. SEEN: is a thread seen running at this age? Otherwise it has no record, or one
+        without a sighting, ALWAYS or sometimes."""
+        rng = random.Random(seed)
+        samples, times, now = [], [], 0
+        bursts = {tid: [0, 0, 0, 2 * MS + 10 * MS * rng.random()] for tid in (7, 8, 9)}  # CPU time, age, left of sleep, length
+        late = used = 0
+        for _ in range(rng.choice((150, 900, 3000))):
+            step, here = 10_000 + int(rng.expovariate(1 / MS)), []
+            if rng.random() < gaps:
+                step += 200 * MS
+            now += step
+            for tid, burst in bursts.items():
+                left = step
+                while left > 0:
+                    asleep = burst[2] > 0
+                    part = int(min(left, burst[2] if asleep else burst[3] - burst[1])) + 1
+                    left -= part
+                    if asleep:
+                        burst[2] -= part
+                        continue
+                    late += max(0, burst[1] + part - max(burst[1], burst[3] * 2 / 3))
+                    used += part
+                    burst[0] += part
+                    burst[1] += part
+                    if burst[1] >= burst[3]:
+                        burst[1:] = [0, rng.choice(naps) * MS, 2 * MS + 10 * MS * rng.random()]
+                if burst[2] > 0:
+                    here.append(Thread(tid, 0x1002, burst[0], ASLEEP))
+                elif seen(burst[1] / burst[3], rng):
+                    here.append(Thread(tid, 0x1000 + (burst[1] > burst[3] * 2 / 3), burst[0], RAN))
+                elif always or rng.random() < 0.5:
+                    here.append(Thread(tid, 0x1002, burst[0], 0))
+            samples.append(Sample(1.0, here) if here else Sample(1.0, [Thread(6, 0x1000, 0, 0)]))
+            times.append(now)
+        tasks = [Task(tid, 7, name="worker") for tid in (6, *bursts)]
+        ext = Extended({"engine": "ptrace", "frequency": "1000"}, [Image(7, "/bin/x")], [], tasks)
+        return run_of(samples), times, ext, late / used
+
+    def test_bursts(self):
+        for seed in range(12):
+            with self.subTest(seed):
+                run, times, ext, _ = self.sleepers(seed, lambda age, rng: rng.random() > age / 2, 0.003 * (seed % 2), (0.1, 3, 9), seed % 4 < 2)
+                self.check(run, times, ext)
+                ext.sources.append(raw.Source("s"))
+                self.check(run, times, ext)
+
+    def test_bursts_of_which_the_end_is_seldom_seen(self):
+        """Half as often as the beginning: of all sightings, 0x1001 has 25 % less than its part."""
+        errors = []
+        for seed in range(40, 52):
+            run, times, ext, part = self.sleepers(seed, lambda age, rng: rng.random() > age / 2)
+            if len(run.samples) < 900:
+                continue
+            profile = self.check(run, times, ext)
+            used = collections.Counter()
+            for got in profile.samples:
+                for entry in got.entries:
+                    used[profile.locations[entry[1]].pc] += entry[2]
+            errors.append(used[0x1001] / (used[0x1000] + used[0x1001]) / part - 1)
+        self.assertGreater(len(errors), 4)
+        self.assertLess(abs(sum(errors)) / len(errors), 0.03, errors)
 
     def test_gaps(self):
         """The CPU time of a gap, where the sampler was stopped, is that of the sighting after it and not of those around."""

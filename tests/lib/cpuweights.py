@@ -2,13 +2,14 @@
 
 SPDX-License-Identifier: MIT
 """
-from rawprofile import EXEC, RAN, TOTAL
+from rawprofile import ASLEEP, EXEC, RAN, TOTAL
 
 WINDOW = 16
 POOL, POOL_AGED = 64, 256
 EDGE_WINDOW = 2
 SHORT, SHORT_AGED = 16, 64
 STRATUM, ROUNDS = 8, 8
+BURST_POOL, POOL_BURSTS, LEAST_BURSTS, LEAST_BURST, WAKE, WHOLE = 256, 16, 8, 1_000_000, 10_000, 1 << 32
 GAP_WANTED, GAP_MEAN, GAP_LEAST = 20, 8, 50_000_000
 
 
@@ -71,8 +72,9 @@ def least_gap(facts):
 
 
 def stretches_exact(thread, gap):
-    """[[sightings, CPU time]]; sightings are (where, weight)."""
+    """[[sightings, CPU time]]; sightings are (where, weight). Notes when bursts began, and the ages of sightings in these."""
     out, sightings, cpu, seen, in_gap, after_gap = [], [], 0, 0, False, 0
+    thread.first, thread.begins, thread.ages, thread.alone, total = None, [], {}, set(), 0
     for record in thread.records:
         in_gap = in_gap or record[2] > int(gap) and record[0] - seen > int(gap) if gap < 1e30 else False
         seen = record[0]
@@ -83,7 +85,18 @@ def stretches_exact(thread, gap):
             out.append([sightings, cpu])
             sightings, cpu = [], 0
         cpu += record[2]
+        total += record[2]
+        if record[1] & ASLEEP and not record[1] & RAN:
+            if thread.first is None:
+                thread.first = len(out) + 1 if sightings else len(out)
+                thread.begins += [] if sightings else [total - cpu]
+            thread.begins += [total] if total not in thread.begins[-1:] else []
         if is_sighting(record):
+            if thread.first is not None and len(out) >= thread.first:
+                if in_gap:
+                    thread.alone.add(len(out))
+                    thread.begins += [total] if total != thread.begins[-1] else []
+                thread.ages[record[4]] = (thread.begins[-1], total - thread.begins[-1])
             sightings.append((record[4], 1))
             if len(sightings) == WINDOW or in_gap:
                 out.append([sightings, cpu])
@@ -244,6 +257,70 @@ def by_age(pool, seen, cpu, complete):
         t.total = sum(s[1] for s in t.stretches)
 
 
+def sums_of(values):
+    out = [0]
+    for value in values:
+        out.append(out[-1] + value)
+    return out[1:]
+
+
+def within(begin, end, length, strata):
+    """How much of what a burst of LENGTH used from BEGIN to END is in each of STRATA."""
+    out, low = [], begin
+    for _, high in strata:
+        high = min(end, end if high is None else length * high // WHOLE)
+        out.append(max(0, high - low))
+        low = max(low, high)
+    return out
+
+
+def burst_times(thread, stretches, begin, end):
+    """The CPU time of each sighting of STRETCHES, which the thread used from BEGIN to END [its CPU time], by where; or None."""
+    ends = thread.begins[1:] + [thread.ends[-1]]
+    bursts = [(b, e) for b, e in zip(thread.begins, ends) if b < end and e > begin]
+    if len(bursts) < LEAST_BURSTS or (end - begin) // len(bursts) < LEAST_BURST:
+        return None
+    order = [where for sightings, _ in stretches for where, _ in sightings]
+    length = dict(zip(thread.begins, [e - b for b, e in zip(thread.begins, thread.begins[1:] + [thread.ends[-1]])]))
+    passed = {where: WHOLE * thread.ages[where][1] // (length[thread.ages[where][0]] or 1) for where in order}
+    strata = strata_of(sorted((passed[where], number, where) for number, where in enumerate(order)))
+    known, times = [0] * len(strata), {where: 0 for where in order}
+    for b, e in bursts:
+        parts = within(max(b + WAKE, begin) - b, min(e, end) - b, length[b], strata)
+        known = [k + part for k, part in zip(known, parts)]
+    for _ in range(ROUNDS):
+        for (own, _), time in zip(strata, known):
+            times.update(zip([s[2] for s in own], divide(time, [times[s[2]] for s in own])))
+        for own, time in stretches:
+            times.update(zip([s[0] for s in own], divide(time, [times[s[0]] for s in own])))
+    return times
+
+
+def by_bursts(thread, ends):
+    """Divides THREAD, whose stretches ended at ENDS of its CPU time as measured, by the ages of sightings in bursts."""
+    if thread.first is None or len(thread.begins) < LEAST_BURSTS:
+        return
+    out, at = thread.stretches[:thread.first], thread.first
+    while at < len(thread.stretches):
+        stop = min([i for i in thread.alone if i >= at], default=len(thread.stretches))
+        part, number = thread.stretches[at:stop], sum(len(s[0]) for s in thread.stretches[at:stop])
+        begin = ends[at - 1] if at else 0
+        began = sum(begin < b <= ends[stop - 1] for b in thread.begins) if part else 0
+        pools, passed = max(1, min(number // BURST_POOL, began // POOL_BURSTS)), 0
+        for i in range(1, pools + 1):
+            own = []
+            while at < stop and (i == pools or passed < number * i // pools):
+                own.append(thread.stretches[at])
+                passed += len(own[-1][0])
+                at += 1
+            times = burst_times(thread, own, begin, ends[at - 1]) if own else None
+            out += [[[(where, 1)], time] for where, time in times.items()] if times else own
+            begin = ends[at - 1] if own else begin
+        out += thread.stretches[stop:stop + 1]
+        at = stop + 1
+    thread.stretches = out
+
+
 def pools(group, short, size):
     """The short threads and those not seen, by their order: SIZE samples or more in each pool."""
     samples, out = 0, []
@@ -327,6 +404,7 @@ def weigh(run, times, ext):
     for t in threads:
         t.stretches, t.orphan = stretches_nominal(t) if nominal else stretches_exact(t, least_gap(ext.facts))
         t.total = sum(s[1] for s in t.stretches)
+        t.ends = sums_of(s[1] for s in t.stretches)
     more = kernel_times(threads, ext, nominal)
     rate = float(ext.facts.get("reached", 0)) or float(ext.facts.get("frequency", 0))
     for t in threads:  # more than chance explains, and not the sum of the unseen threads of a process
@@ -370,6 +448,9 @@ def weigh(run, times, ext):
                     stretch[1] += part
             for t in group:
                 t.orphan = 0
+    for t in threads:
+        if not nominal and not ext.sources and len(t.records) > SHORT_AGED:
+            by_bursts(t, t.ends)
     times_of = {where: share for t in threads for sightings, cpu in t.stretches
                 for (where, _), share in zip(sightings, divide(cpu, [w for _, w in sightings]))}
     return times_of, {t.records[-1][4]: t.orphan + t.missed + more[id(t)] for t in threads

@@ -19,7 +19,7 @@ class Thread:
     tid: int
     pc: int
     cpu_ns: int = 0  # cumulative
-    flags: int = 1   # RAN, TOTAL, CALLER, SAME_CPU, FAULT, PREEMPTED: only `seen` blocks have them
+    flags: int = 1   # RAN, TOTAL, CALLER, SAME_CPU, FAULT, PREEMPTED, ASLEEP: only `seen` blocks have them
     caller: int = 0
 
 
@@ -216,7 +216,7 @@ def spool(run, times_ns, per_block=50, facts=None):
 
 # ---- the extension of a sampler that knows processes -------------------------------------------
 
-RAN, TOTAL, CALLER, SAME_CPU, FAULT, PREEMPTED = 1, 2, 4, 16, 32, 64
+RAN, TOTAL, CALLER, SAME_CPU, FAULT, PREEMPTED, ASLEEP = 1, 2, 4, 16, 32, 64, 128
 NO_IMAGE = 2**32 - 1
 START, FORK, EXEC = range(3)
 FILE, ANONYMOUS, HEAP, STACK, VDSO, VSYSCALL, JIT = range(7)

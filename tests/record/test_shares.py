@@ -121,6 +121,24 @@ class Shares(unittest.TestCase):
                           true["opening"] / (true["opening"] + true["closing"]))
         self.assertAlmostEqual(sum(errors) / 2, 0, delta=0.002)
 
+    @tool.plain_only
+    @tool.measured
+    def test_programs_that_share_cpus(self):
+        """Four of them on two CPUs: when one goes to sleep, the sampler of an ordinary user gets a CPU, and sees where the others are
+        then. The first half of bursts got 1 to 3 % too little."""
+        with tempfile.TemporaryDirectory() as folder, tool.measurement():
+            os.chmod(folder, 0o777)
+            bursts, sampler = (shutil.copy(os.path.join(BUILD, name), folder) for name in ("samples/bursts", "sampler"))
+            one = f"{bursts} 120 2000000 5000"
+            out, pbin = os.path.join(folder, "out.bin"), os.path.join(folder, "out.pbin")
+            said = run([sampler, "-q", "--engine", "ptrace", "-o", out, "--", "sh", "-c", f"{one} & {one} & {one} & {one} & wait"],
+                       preexec_fn=become_ordinary, cwd="/").stdout
+            run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, out])
+            table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--format=json", pbin]).stdout)
+            shown = {row["function"]: row["time"] for row in table["rows"]}
+            first, second = (sum(int(ns) for ns in re.findall(f"{name} ([0-9]+)", said)) for name in ("opening", "closing"))
+            self.assertAlmostEqual(shown["opening"] / (shown["opening"] + shown["closing"]), first / (first + second), delta=0.01)
+
     def test_periods_change_on_one_cpu(self):
         """A sampler that shares a CPU with the program finds it stopped by itself; still, no period lasts for a run, where
         it could beat with a loop of the program. A tenth of them is shorter than most by more than a tenth."""

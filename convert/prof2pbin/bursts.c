@@ -1,0 +1,273 @@
+/* Divides CPU time by how long threads had run since they slept.
+ * SPDX-License-Identifier: MIT */
+#include "convert/prof2pbin/bursts.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "convert/prof2pbin/division.h"
+#include "convert/prof2pbin/strata.h"
+
+/* From one sleep of a thread to the next. */
+struct burst {
+    uint64_t begin_ns; /* CPU time of the thread */
+    size_t sightings;  /* before it */
+};
+
+struct bursts {
+    size_t first; /* stretch from which on all is known */
+    struct burst *list;
+    size_t count, capacity;
+    uint64_t *ages_ns; /* of sightings: CPU time since their burst began */
+    size_t aged, age_capacity;
+    uint64_t *ends_ns; /* CPU time of the thread at the ends of all stretches, as measured */
+    size_t *alone, alone_count, alone_capacity; /* stretches that are not like those around them */
+};
+
+/* The whole of a burst, where ages are parts of it. */
+#define WHOLE (UINT64_C(1) << 32)
+
+/* What waking up costs in the kernel, before the first user code, and so is not seen: it belongs to no age. */
+static const uint64_t wake_ns = 10000;
+
+/* Stretches in a row, and what is known of them. */
+struct burst_pool {
+    size_t begin, end;       /* stretches */
+    size_t first_sighting;   /* in ages_ns */
+    uint64_t from_ns, to_ns; /* CPU time of the thread */
+};
+
+static void begin_burst(struct bursts *b, uint64_t cpu_ns)
+{
+    if (b->count == 0 || b->list[b->count - 1].begin_ns != cpu_ns)
+        *MEM_APPEND(b->list, b->count, b->capacity) = (struct burst){cpu_ns, b->aged};
+}
+
+void bursts_sleep(struct weighed_thread *t)
+{
+    if (t->bursts == NULL) {
+        t->bursts = mem_zalloc(1, sizeof *t->bursts);
+        t->bursts->first = t->count + (t->weight > 0);
+        begin_burst(t->bursts, t->total_ns - (t->weight > 0 ? 0 : t->cpu_ns));
+    }
+    begin_burst(t->bursts, t->total_ns);
+}
+
+void bursts_see(struct weighed_thread *t, bool alone)
+{
+    struct bursts *b = t->bursts;
+    if (b == NULL || t->count < b->first)
+        return;
+    if (alone) {
+        *MEM_APPEND(b->alone, b->alone_count, b->alone_capacity) = t->count;
+        begin_burst(b, t->total_ns);
+    }
+    *MEM_APPEND(b->ages_ns, b->aged, b->age_capacity) =
+        t->total_ns - b->list[b->count - 1].begin_ns;
+}
+
+void bursts_end(struct weighed_thread *t)
+{
+    uint64_t sum_ns = 0;
+    if (t->bursts == NULL)
+        return;
+    t->bursts->ends_ns = mem_alloc((t->count + 1) * sizeof *t->bursts->ends_ns);
+    for (size_t i = 0; i < t->count; i++)
+        t->bursts->ends_ns[i] = sum_ns += t->stretches[i].cpu_ns;
+}
+
+void bursts_delete(struct weighed_thread *t)
+{
+    if (t->bursts == NULL)
+        return;
+    free(t->bursts->list);
+    free(t->bursts->ages_ns);
+    free(t->bursts->ends_ns);
+    free(t->bursts->alone);
+    free(t->bursts);
+    t->bursts = NULL;
+}
+
+/* The number of the first burst that begins after NS. */
+static size_t burst_after(const struct bursts *b, uint64_t ns)
+{
+    size_t low = 0, high = b->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (b->list[middle].begin_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The number of the burst of SIGHTING. */
+static size_t burst_of(const struct bursts *b, size_t sighting)
+{
+    size_t low = 0, high = b->count - 1;
+    while (low < high) {
+        size_t middle = low + (high - low + 1) / 2;
+        if (b->list[middle].sightings <= sighting)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static uint64_t end_of_burst(const struct weighed_thread *t, size_t number)
+{
+    const struct bursts *b = t->bursts;
+    return number + 1 < b->count ? b->list[number + 1].begin_ns : b->ends_ns[t->count - 1];
+}
+
+/* Adds what a burst of LENGTH_NS used from FROM_NS to TO_NS after its beginning. */
+static void add_burst(struct stratum *strata, size_t count, uint64_t length_ns, uint64_t from_ns,
+                      uint64_t to_ns)
+{
+    for (size_t i = 0; i < count && from_ns < to_ns; i++) {
+        uint64_t end = strata[i].end,
+                 end_ns = end < WHOLE ? division_scale(length_ns, end, WHOLE) : to_ns;
+        end_ns = end_ns < to_ns ? end_ns : to_ns;
+        if (end_ns > from_ns) {
+            strata[i].known_ns += end_ns - from_ns;
+            from_ns = end_ns;
+        }
+    }
+}
+
+/* Adds the bursts of POOL to STRATA, as far as they are in it. Returns how many. */
+static size_t add_bursts(const struct weighed_thread *t, const struct burst_pool *pool,
+                         struct stratum *strata, size_t count)
+{
+    const struct bursts *b = t->bursts;
+    size_t at = burst_after(b, pool->from_ns), bursts = 0;
+    for (at -= at > 0; at < b->count && b->list[at].begin_ns < pool->to_ns; at++, bursts++) {
+        uint64_t begin_ns = b->list[at].begin_ns, end_ns = end_of_burst(t, at);
+        uint64_t from_ns = begin_ns + wake_ns < pool->from_ns ? pool->from_ns : begin_ns + wake_ns;
+        uint64_t to_ns = end_ns < pool->to_ns ? end_ns : pool->to_ns;
+        add_burst(strata, count, end_ns - begin_ns, from_ns - begin_ns, to_ns - begin_ns);
+    }
+    return bursts;
+}
+
+/* Divides CPU_NS among COUNT of TIMES_NS, which are those of LIST, in proportion to what they have, or else equally. */
+static void divide(uint64_t *times_ns, const struct aged_sighting *list, size_t count,
+                   uint64_t cpu_ns)
+{
+    struct division division = {0};
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < count; i++)
+        sum_ns += times_ns[list[i].number];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t *time_ns = &times_ns[list[i].number];
+        *time_ns = sum_ns > 0 ? division_next(&division, cpu_ns, *time_ns, sum_ns)
+                              : division_next(&division, cpu_ns, 1, count);
+    }
+}
+
+/* The sightings of POOL in the order of their stretches, by number, with the part of their burst that had passed. */
+static void list_sightings(const struct weighed_thread *t, const struct burst_pool *pool,
+                           struct aged_sighting *list)
+{
+    const struct bursts *b = t->bursts;
+    size_t count = 0, burst = burst_of(b, pool->first_sighting);
+    for (size_t i = pool->begin; i < pool->end; i++)
+        for (uint64_t k = 0; k < t->stretches[i].weight; k++, count++) {
+            size_t sighting = pool->first_sighting + count;
+            while (burst + 1 < b->count && b->list[burst + 1].sightings <= sighting)
+                burst++;
+            uint64_t length_ns = end_of_burst(t, burst) - b->list[burst].begin_ns;
+            uint64_t age = division_scale(WHOLE, b->ages_ns[sighting], length_ns);
+            list[count] = (struct aged_sighting){.number = count, .age = age};
+        }
+}
+
+/* Sets TIMES_NS of the COUNT sightings of POOL. Returns false if its bursts are too few or too short for that. */
+static bool fit(const struct weighed_thread *t, const struct burst_pool *pool,
+                struct aged_sighting *list, size_t count, uint64_t *times_ns)
+{
+    struct aged_sighting *aged = mem_alloc((count + 1) * sizeof *aged);
+    struct stratum *strata = mem_alloc((count + 1) * sizeof *strata);
+    list_sightings(t, pool, list);
+    list_sightings(t, pool, aged);
+    strata_sort(aged, count);
+    size_t made = strata_make(aged, 0, count, strata);
+    size_t bursts = add_bursts(t, pool, strata, made);
+    bool enough =
+        bursts >= LEAST_BURSTS && (pool->to_ns - pool->from_ns) / bursts >= LEAST_BURST_NS;
+    for (int round = 0; enough && round < STRATA_ROUNDS; round++) {
+        for (size_t i = 0, at = 0; i < made; at += strata[i++].sightings)
+            divide(times_ns, aged + at, strata[i].sightings, strata[i].known_ns);
+        for (size_t i = pool->begin, at = 0; i < pool->end; at += t->stretches[i++].weight)
+            divide(times_ns, list + at, t->stretches[i].weight, t->stretches[i].cpu_ns);
+    }
+    free(strata);
+    free(aged);
+    return enough;
+}
+
+/* Appends the stretches of POOL to TO, one for each sighting if it can be divided by age. */
+static void settle(const struct weighed_thread *t, const struct burst_pool *pool,
+                   struct weighed_thread *to)
+{
+    size_t count = 0;
+    for (size_t i = pool->begin; i < pool->end; i++)
+        count += t->stretches[i].weight;
+    struct aged_sighting *list = mem_alloc((count + 1) * sizeof *list);
+    uint64_t *times_ns = mem_zalloc(count + 1, sizeof *times_ns);
+    bool fits = fit(t, pool, list, count, times_ns);
+    for (size_t i = 0; fits && i < count; i++)
+        *MEM_APPEND(to->stretches, to->count, to->capacity) = (struct stretch){1, times_ns[i]};
+    for (size_t i = pool->begin; !fits && i < pool->end; i++)
+        *MEM_APPEND(to->stretches, to->count, to->capacity) = t->stretches[i];
+    free(times_ns);
+    free(list);
+}
+
+/* Divides the stretches from BEGIN to END, with SIGHTINGS of which FIRST is the first, into pools of the same size. */
+static void settle_part(const struct weighed_thread *t, size_t begin, size_t end, size_t first,
+                        size_t sightings, struct weighed_thread *to)
+{
+    const struct bursts *b = t->bursts;
+    uint64_t from_ns = begin > 0 ? b->ends_ns[begin - 1] : 0;
+    size_t bursts = end > begin ? burst_after(b, b->ends_ns[end - 1]) - burst_after(b, from_ns) : 0;
+    size_t pools = sightings / BURST_POOL, passed = 0;
+    pools = pools < bursts / POOL_BURSTS ? pools : bursts / POOL_BURSTS;
+    pools = pools > 0 ? pools : 1;
+    for (size_t i = 1, at = begin; i <= pools && at < end; i++) {
+        struct burst_pool pool = {
+            .begin = at, .first_sighting = first + passed, .from_ns = from_ns};
+        while (at < end && (i == pools || passed < sightings * i / pools))
+            passed += t->stretches[at++].weight;
+        pool.end = at;
+        pool.to_ns = from_ns = b->ends_ns[at - 1];
+        settle(t, &pool, to);
+    }
+}
+
+void bursts_divide(struct weighed_thread *t)
+{
+    const struct bursts *b = t->bursts;
+    if (b == NULL || b->count < LEAST_BURSTS || b->first >= t->count)
+        return;
+    struct weighed_thread to = {0};
+    for (size_t i = 0; i < b->first; i++)
+        *MEM_APPEND(to.stretches, to.count, to.capacity) = t->stretches[i];
+    size_t seen = 0;
+    for (size_t begin = b->first, next = 0; begin < t->count; next++) {
+        size_t end = next < b->alone_count ? b->alone[next] : t->count, sightings = 0;
+        for (size_t i = begin; i < end; i++)
+            sightings += t->stretches[i].weight;
+        settle_part(t, begin, end, seen, sightings, &to);
+        seen += sightings + 1;
+        if (end < t->count)
+            *MEM_APPEND(to.stretches, to.count, to.capacity) = t->stretches[end];
+        begin = end + 1;
+    }
+    free(t->stretches);
+    t->stretches = to.stretches;
+    t->count = to.count;
+    t->capacity = to.capacity;
+}
