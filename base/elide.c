@@ -164,7 +164,7 @@ static size_t find_name_begin(const struct brackets *b, const char *name)
     return begin;
 }
 
-/* Where the declarator in PAIR begins: after "*", "&", or "Class::*". Returns 0 if there is none. B->list[I] is PAIR. */
+/* Where the declarator in the pair of brackets B->list[I] begins: after "*", "&", or "Class::*". Returns 0 if there is none. */
 static size_t skip_pointer(const struct brackets *b, const char *name, size_t i)
 {
     const size_t begin = b->list[i].begin + 1, end = b->list[i].end;

@@ -78,7 +78,7 @@ static bool format_short(char *text, double value)
 
 /* Is it certain that 15 digits do not read back as VALUE? Most computed numbers need more, and trying is slow. It is
  * certain if the nearest number of 15 digits is further away than any number that is rounded to VALUE. Always false where
- * long double is no wider than double. */
+ * long double is not wider than double. */
 static bool needs_more(double value)
 {
     static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,

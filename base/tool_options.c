@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/sanitizers.h"
@@ -245,17 +246,6 @@ static void limit_memory(uint64_t most)
     setrlimit(RLIMIT_DATA, &limit);
 }
 
-/* A profile may have more binaries, each with a debug file, than the usual limit of 1024 descriptors allows to be
- * open. */
-static void raise_descriptors(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static uint64_t quarter_of_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -303,7 +293,7 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
     const struct argp whole = {.parser = hand_down, .children = parsing.children};
     unsigned flags = (shared & TOOL_IN_ORDER) != 0 ? ARGP_IN_ORDER : 0;
     read_command_line(&whole, flags, argc, argv, &parsing);
-    raise_descriptors();
+    descriptors_raise();
     limit_memory(((struct tool_common *)input)->max_memory);
 }
 

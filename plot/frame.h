@@ -82,7 +82,7 @@ void frame_names(struct plot *plot, struct frame *frame, const struct rows_layou
 double frame_legend(struct plot *plot, double bottom, char *const *names, const char *const *colors,
                     size_t count, bool draw);
 
-/* Tics of an x axis of LENGTH from LOW to HIGH: five to ten, with as many digits as tell them apart. */
+/* Tics of an x axis of LENGTH from LOW to HIGH: five to ten, with enough digits to tell them apart. */
 void frame_xtics(struct plot *plot, double low, double high, double length);
 
 /* Draws the x axis of FRAME from LOW to HIGH in units of SCALE with title NAME, without overlapping labels. */

@@ -60,7 +60,7 @@ static int find_measure(struct hist *h, struct error *err)
     return 0;
 }
 
-/* A mark lies within the least and the greatest time, as in tables. */
+/* A mark is between the least and the greatest time, as in tables. */
 static double mark_of(const struct hist *h, const struct hist_row *row, size_t number, double share)
 {
     double value = log_quantile(row->counts, share);

@@ -324,7 +324,7 @@ static double lack_of(struct program *p, const struct histogram_target *target)
     return sum;
 }
 
-/* Takes as many sightings from SPOT as P still wants. */
+/* Takes as many sightings from SPOT as P still lacks. */
 static void take_faults(struct program *p, struct spot *spot)
 {
     uint64_t all = (uint64_t)p->wanted, take = all > p->taken ? all - p->taken : 0;

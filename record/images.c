@@ -363,7 +363,7 @@ static enum raw_mapping kind_of(const char *path)
     return is_file ? RAW_MAP_FILE : RAW_MAP_ANONYMOUS;
 }
 
-/* The mapped file, not one that has replaced it since; NULL if it is no ELF file or cannot be read. */
+/* The mapped file, not one that has replaced it since; NULL if it is not an ELF file or cannot be read. */
 static struct elf_file *open_mapped(uint32_t pid, const struct raw_mapx *map, const char *path)
 {
     struct stat st;

@@ -30,7 +30,7 @@
  * change that this makes, is from simulations (tests/bench/truth.py). */
 #define MORE_CORRECTION  1.0
 #define CORRECTION_ERROR 0.2
-/* The variance of the time of an interval that ends in another row than it begins in, as part of its square: if rows stay for
+/* The variance of the time of an interval that ends in a row other than that in which it begins, as part of its square: if rows stay for
  * many intervals, the change is anywhere in it; if each sample is in another row, chance gives a row half of two intervals at
  * a time, which have an exponential distribution. */
 #define LONG_STAY_VARIANCE  (1.0 / 12)

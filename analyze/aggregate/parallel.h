@@ -14,7 +14,7 @@ struct parallel;
 struct parallel *parallel_start(struct pbin_reader *reader, struct attribution *attribution,
                                 const struct attribution_options *options, size_t threads);
 
-/* Waits for the other threads, adds their results to ATTRIBUTION, and frees PARTS. RESULT is that of the first part,
+/* Waits for the other threads, adds their results to parallel_start's ATTRIBUTION, and frees PARTS. RESULT is that of the first part,
  * with ERR filled if it is -1. Returns 0, or -1 with ERR filled: of several errors, the first in the file. */
 int parallel_join(struct parallel *parts, int result, struct error *err);
 

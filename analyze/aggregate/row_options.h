@@ -15,7 +15,7 @@
  * innermost function. */
 void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state);
 
-/* --external-keys LIST: rows of other binaries than the target have only these of KEYS, and those of threads. Call it when
+/* --external-keys LIST: rows of binaries other than the target have only these of KEYS, and those of threads. Call it when
  * KEYS are known. */
 void external_keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state);
 

@@ -20,7 +20,7 @@
 
 enum { STEPS = 16, SECTIONS = 8 };
 static const double step = 0.25, golden = 0.6180339887498949; /* step: updates */
-/* Another lag than 0 has to explain this part of what is unexplained without it; from few windows, more: chance would do that. */
+/* A lag other than 0 has to explain this part of what is unexplained without it; from few windows, more: chance would do that. */
 static const double least_gain = 0.2, chance = 4; /* divided by the square root of windows */
 
 struct search {

@@ -152,7 +152,7 @@ static void warn_of_refusal(const struct section *s, const struct source_refusal
             s->file);
 }
 
-/* Warns if samples may belong to other lines than those in the text of SOURCE. COUNT: MD5s of it in the profile. */
+/* Warns if samples may belong to lines that differ from the text of SOURCE. COUNT: MD5s of it in the profile. */
 static void warn_of_change(const struct section *s, const struct source_file *source, size_t count)
 {
     const struct annotation *a = listing_annotation(s->listing);

@@ -96,7 +96,7 @@ struct fit {
     size_t columns;            /* at least FIT_ROW */
     uint32_t row[FIT_COLUMNS]; /* of columns, beginning with FIT_ROW */
     exact cpu[FIT_COLUMNS];    /* in all windows, complete or not [2^-32 ns] */
-    /* squares of intervals that end in another row than they begin in [ns^2]; of FIT_TIME: the number of complete windows;
+    /* squares of intervals that end in a row other than that in which they begin [ns^2]; of FIT_TIME: the number of complete windows;
      * of FIT_WAITS: the same for waiting, in recordings without CPU times */
     exact switched[FIT_COLUMNS];
     exact *sums;                   /* see fit_sum */

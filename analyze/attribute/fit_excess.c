@@ -65,7 +65,7 @@ static struct intervals gamma_intervals(double shape, double count, double s)
                               {decay, decay * k * part, decay * k * (k + 1) * part * part}};
 }
 
-/* The mean square of intervals that end in another row than they begin in, by time. */
+/* The mean square of intervals that end in a row other than that in which they begin, by time. */
 static double changes_of(struct intervals x)
 {
     return (x.square - x.decay[2]) / x.mean;

@@ -20,7 +20,7 @@
 struct fit_excess {
     exact count, ns, squares;
     exact changes,
-        changes_of_two; /* squares of intervals d and D that end in another row than they begin in */
+        changes_of_two; /* squares of intervals d and D that end in a row other than that in which they begin */
 };
 
 /* Adds COUNT intervals NS, with the columns OF of THREADS threads in each sample. */

@@ -196,7 +196,7 @@ static void add_up(const double *restrict cpu_ns, const double *restrict early,
         put_nearest(cpu_ns, early, late, n, k, 0, sum);
 }
 
-/* Squares of intervals that end in another column than they begin in, by thread samples: then of those at both of its ends. */
+/* Squares of intervals that end in a column other than that in which they begin, by thread samples: then of those at both of its ends. */
 VECTORS
 static void find_switches(const uint16_t *restrict of, const double *restrict cpu_ns, size_t n,
                           size_t count, uint64_t *restrict switches)

@@ -19,12 +19,12 @@
 
 /* CPU time may be unknown at one of so many updates of the sensor, and at one of so many ends of windows after these were joined
  * where the program shares it. */
-enum { MOST_OPEN = 5, MOST_LEFT_OPEN = 20 };
+enum { MAX_OPEN = 5, MAX_LEFT_OPEN = 20 };
 enum {
     LONG = 32,        /* looks that found a thread running, in a window */
     LEAST_LENGTH = 16 /* samples: a thread that always runs shares CPU time among so many */
 };
-#define MOST_SPREAD 2. /* squared coefficient of variation of intervals; beyond, a few are gaps */
+#define MAX_SPREAD 2. /* squared coefficient of variation of intervals; beyond, a few are gaps */
 
 /* ---- where windows end ---- */
 
@@ -65,7 +65,7 @@ bool fit_scattered_is(const struct fit_windows *w, const bool *with_next)
 {
     bool open[STRETCH];
     find_open(w, open);
-    return are_unknown(w, open, NULL, MOST_OPEN) || are_unknown(w, open, with_next, MOST_LEFT_OPEN);
+    return are_unknown(w, open, NULL, MAX_OPEN) || are_unknown(w, open, with_next, MAX_LEFT_OPEN);
 }
 
 void fit_scattered_join(const struct fit_windows *w, bool *with_next)
@@ -88,12 +88,12 @@ void fit_scattered_join(const struct fit_windows *w, bool *with_next)
 /* ---- errors ---- */
 
 /* What is random about the looks of a stretch. */
-struct moments {
+struct interval_moments {
     double mean;   /* interval [ns] */
     double spread; /* its squared coefficient of variation */
 };
 
-static struct moments measure(const struct stretch *s)
+static struct interval_moments measure(const struct stretch *s)
 {
     double sum = 0, squares = 0, count = (double)s->count;
     for (size_t i = 0; i < s->count; i++) {
@@ -101,7 +101,7 @@ static struct moments measure(const struct stretch *s)
         squares += s->ns[i] * s->ns[i];
     }
     double spread = sum > 0 ? squares * count / (sum * sum) - 1 : 0;
-    return (struct moments){sum / count, fmin(MOST_SPREAD, fmax(0, spread))};
+    return (struct interval_moments){sum / count, fmin(MAX_SPREAD, fmax(0, spread))};
 }
 
 /* Bits that depend on X as if at random, the same in each run (splitmix64). */
@@ -119,7 +119,7 @@ static inline double either(double value, uint64_t bits)
 }
 
 /* The error of each thread for itself: it is found running in a part of the looks. */
-static void find_own(struct fit_times *t, const struct moments *m)
+static void find_own(struct fit_times *t, const struct interval_moments *m)
 {
     for (uint32_t j = 0; j < t->threads; j++) {
         struct fit_looks *looks = &t->looks[j];
@@ -131,7 +131,7 @@ static void find_own(struct fit_times *t, const struct moments *m)
 /* Draws the error of each look, by its CPU time, and the sum of the errors of each mean. */
 static void draw(const struct fit_view *v, struct fit_times *t)
 {
-    struct moments m = measure(v->stretch);
+    struct interval_moments m = measure(v->stretch);
     double common = sqrt(m.spread);
     find_own(t, &m);
     mem_reserve(&t->error, &t->error_capacity, v->thread_samples + 1, sizeof *t->error);

@@ -17,12 +17,12 @@ enum { MAX_CPUS = 1 << 12, SUM_ROOM = 10 };
 
 /* Words have units of 2^-18 ns and 2^-46 J. A product must be less than 2^51 of them, and a sum less than 2^62. */
 enum { WORD_TIME = 18, WORD_ENERGY = 46 };
-#define NS_PART      0x1p-44 /* of such a sum */
-#define JOULE_PART   0x1p-16
-#define MAX_PART     0x1p-11
-#define MAX_NS       0x1p32 /* of which 2^12 fit in a word */
-#define MAX_J        0x1p4
-#define MOST_BATCHED 0.5 /* the same for the windows of a batch, without the last */
+#define NS_PART     0x1p-44 /* of such a sum */
+#define JOULE_PART  0x1p-16
+#define MAX_PART    0x1p-11
+#define MAX_NS      0x1p32 /* of which 2^12 fit in a word */
+#define MAX_J       0x1p4
+#define MAX_BATCHED 0.5 /* the same for the windows of a batch, without the last */
 
 static inline void add_product(struct fit *fit, exact *sum, double value, int shift)
 {
@@ -379,7 +379,7 @@ void fit_begin_inner(struct fit *fit, struct fit_inner *w, size_t count)
     size_t most = fit->room > SMALL_ROOM ? BATCH : SMALL_BATCH;
     if (fit->batch[group] == NULL)
         fit->batch[group] = mem_zalloc(BATCH, sizeof *fit->batch[group]);
-    if (fit->batched[group] + size + LANES > most || fit->batch_part[group] > MOST_BATCHED)
+    if (fit->batched[group] + size + LANES > most || fit->batch_part[group] > MAX_BATCHED)
         add_batch(fit, group);
     double *row = fit->batch[group] + fit->batched[group] + HEAD;
     w->column = (uint16_t *)(void *)row;

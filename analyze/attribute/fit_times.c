@@ -35,7 +35,7 @@ static inline bool is_alike(double cpu_ns, double other)
     return fabs(cpu_ns - other) <= FIT_ALIKE;
 }
 
-/* Did all thread samples, of N threads, run, and for another CPU time than the one before? */
+/* Did all thread samples, of N threads, run, and for a CPU time that differs from the one before? */
 VECTORS
 static bool all_differ(const double *cpu_ns, size_t n, size_t count)
 {

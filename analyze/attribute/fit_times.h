@@ -49,7 +49,7 @@ struct fit_times {
 
 void fit_times_free(struct fit_times *times);
 
-/* Did each of the same threads run in all samples, with another CPU time than in the sample before? This is the
+/* Did each of the same threads run in all samples, with a CPU time that differs from that in the sample before? This is the
  * common case. */
 bool fit_times_differ(const struct fit_view *view);
 

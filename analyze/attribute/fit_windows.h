@@ -68,7 +68,7 @@ void fit_add_lines(struct fit_windows *windows);
 /* The same for threads that are in every sample, if samples have intervals of their own. */
 void fit_own_add_threads(struct fit_windows *windows);
 
-/* Is the CPU time of threads unknown at too many ends of windows? These are where WITH_NEXT is not set. TIMES follows the view. */
+/* Is the CPU time of threads unknown at too many ends of windows? These are where WITH_NEXT is not set. */
 bool fit_scattered_is(const struct fit_windows *windows, const bool *with_next);
 
 /* Joins windows until they are long compared with the looks among which CPU times are divided. The moments do not depend on

@@ -33,8 +33,8 @@ static inline void gaps_count(struct gaps *gaps, uint64_t interval_ns, exact at)
     }
 }
 
-/* Counts COUNT intervals at a time. If INDEX of the longest is returned, rather than COUNT, it is the longest so far: the caller
- * sets LONGEST_AT. */
+/* Counts COUNT intervals at a time. Returns the index of the longest if it is the longest so far, and the caller
+ * sets LONGEST_AT; otherwise COUNT. */
 size_t gaps_count_all(struct gaps *gaps, const uint64_t *interval_ns, size_t count);
 
 /* Adds the counts of LATER, whose times begin at AT [2^-32 ns since the first sample]. */

@@ -86,7 +86,7 @@ struct stretch_edges {
 struct stretch {
     size_t count;
     const struct stretch_edges *edges; /* NULL: power shows them */
-    double others; /* CPUs that other programs want in each window, see above; 0: none */
+    double others; /* CPUs that other programs could use in each window, see above; 0: none */
     double cpus;   /* of the machine; INFINITY: unknown */
     bool sighted;  /* CPU times are divided by sightings: true only on average */
     bool in_turn;  /* its threads never run at once: an excess of CPU time is chance */

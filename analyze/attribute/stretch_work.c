@@ -109,7 +109,7 @@ static void find_use_times(const struct stretch *s, double time_ns, struct use_t
     }
 }
 
-/* What other programs get if they want WANTED CPUs at all times [ns], and the time in which they get that many [ns]. */
+/* What other programs get if they could use a given number of CPUs at all times [ns], and the time in which they get that many [ns]. */
 struct others_part {
     double given, open;
 };
@@ -127,7 +127,7 @@ static struct others_part part_of_others(const struct use_times *t, double cpus,
     return (struct others_part){sum_of(given, 8), sum_of(open, 8)};
 }
 
-/* What they get rises ever more slowly with what they want: each step that follows the slope stays below the solution,
+/* The CPU time that they get rises ever more slowly with the number of CPUs that they could use: each step that follows the slope stays below the solution,
  * and there are few different slopes. */
 static double wanted_by_others(const struct stretch *s, double others_ns, double time_ns)
 {

@@ -66,7 +66,7 @@ int run_set_read(struct run_set *set, const char *path, struct reporter *reporte
                  struct error *err);
 
 /* Adds the runs of A, of the profile PATH, which must have the keys of the rules and be finished. Returns 0, or -1 with ERR
- * filled if it was attributed in another way than those before. */
+ * filled if it was not attributed in the same way as those before. */
 int run_set_add(struct run_set *set, const struct aggregate *a, const char *path,
                 struct error *err);
 

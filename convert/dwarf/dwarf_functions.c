@@ -98,7 +98,7 @@ void dwarf_steps_read(struct dwarf_bytes *data, const struct abbrevs *table,
     }
 }
 
-/* The file may lie about a sibling: it must at least be ahead. */
+/* The offset of a sibling may be wrong: it must at least be ahead. */
 static bool skip_to(struct walk *w, uint64_t sibling)
 {
     uint64_t here = (uint64_t)(w->data.at - w->info) - w->unit->header;

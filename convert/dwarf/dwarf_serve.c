@@ -22,7 +22,7 @@
 #include "formats/elf/elf_plt.h"
 
 /* Memory of the worker: measured needs are under 3 times the sections (all units decoded), which compression shrinks to
- * a fifth. It depends on the size of the file, since sizes in a file may lie, and sections may share bytes. */
+ * a fifth. It depends on the size of the file, since sizes in a file may be wrong, and sections may share bytes. */
 #define MIN_MEMORY (UINT64_C(512) << 20)
 enum { MEMORY_FACTOR = 16 };
 

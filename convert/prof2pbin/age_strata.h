@@ -1,7 +1,7 @@
 /* Divides CPU time among the sightings of short threads by their age.
  *
- * A pool of threads that were rarely seen has sightings at all ages, the CPU times that threads had used then. Were all ages equally
- * likely to be seen, each sighting would represent the same CPU time. They are not: the ptrace engine finds a thread some time after it
+ * A pool of threads that were rarely seen has sightings at all ages, the CPU times that threads had used then. If all ages were equally
+ * likely to be seen, each sighting would represent the same CPU time. But they are not: the ptrace engine finds a thread some time after it
  * began, and without real-time priority, when the scheduler lets it. So, as for a long thread, whose sightings in a stretch share the
  * CPU time of that stretch, the sightings of a pool are divided into strata by age (post-stratification), and those of a
  * stratum share the CPU time that all threads of the pool used at these ages:

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "convert/prof2pbin/bursts.h"
 #include "convert/prof2pbin/age_strata.h"
+#include "convert/prof2pbin/bursts.h"
 #include "convert/prof2pbin/division.h"
 
 bool cpu_weights_open(struct weighed_thread *t)

@@ -1,7 +1,7 @@
 /* User code that is seen too rarely from other CPUs than that of its thread, where page faults are frequent.
  *
  * A thread on another CPU stops some microseconds after it was interrupted, often only at the end of its next page fault. What it ran
- * until then may be another function than the one that had the page fault. On the CPU of the sampler, threads stop where they are.
+ * until then may be in a function other than the one that had the page fault. On the CPU of the sampler, threads stop where they are.
  * With s sightings of a place there and o from other CPUs, which have r times as many of all, the place is missing from o: a part of
  *
  *     1 - (o + FEW (1 - m)) / (r s + FEW),    m: the same for all places together, without FEW

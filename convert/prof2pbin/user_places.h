@@ -10,7 +10,7 @@
  *   - were seen running at most FEW_SIGHTINGS times, too, and either both or none of them had more records than that:
  *     a short thread is not like one that waits for most of a run.
  *
- * What other threads do, it never does: then the user code that called the kernel stands for it.
+ * Such a thread does not run the code of other threads: the user code that called the kernel represents it.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_USER_PLACES_H
 #define CONVERT_PROF2PBIN_USER_PLACES_H

@@ -164,7 +164,7 @@ static int bad(const struct elf_file *file, uint64_t offset, struct error *err, 
     return error_set(err, file->path, offset, "%s", text);
 }
 
-/* If the number of sections is in section 0, libelf trusts it as long as the file is large enough, and fills 250
+/* If the number of sections is in section 0, libelf accepts it if the file is large enough, and fills 250
  * bytes for each section before it reads one: a sparse file of 1 GiB took 14 s and 4.3 GB. Decoded by hand, because
  * libelf offers no step in between. */
 static bool has_many_sections(const struct elf_file *file, const uint8_t *header)

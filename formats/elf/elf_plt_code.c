@@ -109,12 +109,12 @@ static uint32_t rotated(uint32_t instruction)
 /* [Thumb: bx pc; nop] add ip, pc, #A; add ip, ip, #B; [add ip, ip, #C;] ldr pc, [ip, #D]! */
 static bool find_arm(const struct plt_code *c, uint64_t at, struct plt_stub *stub)
 {
-    enum { AHEAD = 8, MOST_ADDS = 2 }; /* what pc is before the instruction */
+    enum { AHEAD = 8, MAX_ADDS = 2 }; /* what pc is before the instruction */
     uint64_t end = at + WORD, begin = at;
     if ((word(c, at) & 0xfffff000) != 0xe28fc000)
         return false;
     uint32_t slot = (uint32_t)(c->address + at) + AHEAD + rotated(word(c, at));
-    for (int i = 0; i < MOST_ADDS && (word(c, end) & 0xfffff000) == 0xe28cc000; i++, end += WORD)
+    for (int i = 0; i < MAX_ADDS && (word(c, end) & 0xfffff000) == 0xe28cc000; i++, end += WORD)
         slot += rotated(word(c, end));
     if ((word(c, end) & 0xfffff000) != 0xe5bcf000)
         return false;
@@ -201,7 +201,7 @@ static bool saves_toc(uint32_t instruction) /* std r2, 24(r1) or 40(r1) */
  * cmpldi r2, 0; bnectr; b to the call of the dynamic linker; or xor and add that make the second load depend on the first. */
 static bool find_ppc64(const struct plt_code *c, uint64_t at, struct plt_stub *stub)
 {
-    enum { MOST_BETWEEN = 6 };
+    enum { MAX_BETWEEN = 6 };
     const uint32_t bctr = 0x4e800420, bnectr = 0x4ce20420, mtctr = 0x7d8903a6;
     uint64_t end = at + (saves_toc(word(c, at)) ? WORD : 0);
     const uint64_t load = load_ppc64(c, end, &stub->slot);
@@ -209,7 +209,7 @@ static bool find_ppc64(const struct plt_code *c, uint64_t at, struct plt_stub *s
         return false;
     end += load;
     bool moved = false;
-    for (int i = 0; i < MOST_BETWEEN && word(c, end) != bctr && word(c, end) != bnectr; i++) {
+    for (int i = 0; i < MAX_BETWEEN && word(c, end) != bctr && word(c, end) != bnectr; i++) {
         moved |= word(c, end) == mtctr;
         end += WORD;
     }

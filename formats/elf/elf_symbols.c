@@ -102,7 +102,7 @@ static const struct elf_section *section_of(const struct reader *r, const GElf_S
     return NULL;
 }
 
-/* Length of the version at the end of NAME, of "@GLIBC_2.2.5" or "@@GLIBC_2.17"; 0: none. "memcpy@plt" is other code than
+/* Length of the version at the end of NAME, of "@GLIBC_2.2.5" or "@@GLIBC_2.17"; 0: none. "memcpy@plt" is not the same code as
  * memcpy. */
 static size_t version_length(const char *name)
 {

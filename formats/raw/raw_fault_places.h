@@ -32,8 +32,7 @@ struct fault_places {
     size_t count, capacity;
     double other[FAULT_SIGHTS]; /* sightings from other CPUs */
     double factor[FAULT_SIDES]; /* for the odds of a likelihood */
-    double
-        others[FAULT_SIDES]; /* the fraction of what is no page fault that was in the kernel, too */
+    double others[FAULT_SIDES]; /* the fraction of other sightings that were in the kernel, too */
 };
 
 /* Can COUNT page faults explain that kernel time LACKs that much of the CPU time USED [ns]? Ticks also show other kernel

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/memory.h"
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
@@ -35,17 +36,6 @@ static const double shortest_pause = SECOND / 4000.;
 static const double gentlest = 100; /* [Hz] lowest rate that adaptation chooses */
 
 /* ---- start -------------------------------------------------------------------------------------- */
-
-/* Each thread and CPU needs a file descriptor: allow as many as possible. Not before the fork, because the program
- * would inherit the limit. */
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
 
 /* Bytes in a ring that wake this process up; with random intervals, so does a number of samples. At low rates, the
  * creation of four threads does: those created together must not be sampled together. */
@@ -119,7 +109,7 @@ static int start_command(struct engine_run *run, char *const *command, int *stat
     struct spawn child;
     if (spawn(&child, command, &run->signals, err) != 0)
         return -1;
-    raise_file_limit();
+    descriptors_raise(); /* not before the fork: the program would inherit the limit */
     if (watch(run, child.pid, child.pid, true) != 0) {
         error_set_errno(err, NULL, errno, "cannot open perf events for '%s'", command[0]);
         spawn_cancel(&child);
@@ -227,7 +217,7 @@ static int attach_all(struct engine_run *run, struct error *err)
 static int attach(struct engine_run *run, struct error *err)
 {
     run->attached = true;
-    raise_file_limit();
+    descriptors_raise();
     if (run->prompt)
         set_priority(SCHED_RR, 1);
     int result = attach_all(run, err);

@@ -19,9 +19,9 @@ static const double idle =
  * length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
 enum {
-    FEW = 4,      /* mean intervals that show whether threads run */
-    SHORT = 16,   /* part of a window in which CPU time may be divided in proportion to time */
-    MOST_LEFT = 2 /* mean intervals of a CPU that are left for the next window */
+    FEW = 4,     /* mean intervals that show whether threads run */
+    SHORT = 16,  /* part of a window in which CPU time may be divided in proportion to time */
+    MAX_LEFT = 2 /* mean intervals of a CPU that are left for the next window */
 };
 
 void perf_window_free(struct perf_window *w)
@@ -255,7 +255,7 @@ static double divided(struct engine_run *run, uint64_t used, bool all)
     double have = w->left + (double)used, spans = 0;
     for (size_t i = 0; i < w->count && !all; i++)
         spans += w->entries[i].total ? 0 : w->entries[i].span;
-    double most = MOST_LEFT * run->sets.mean * (double)run->counter_count;
+    double most = MAX_LEFT * run->sets.mean * (double)run->counter_count;
     w->left = all || !run->sets.batch ? 0 : fmin(fmax(have - spans, 0), most);
     return have - w->left;
 }

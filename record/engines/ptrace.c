@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/memory.h"
 #include "record/clock.h"
 #include "record/engines/launch.h"
@@ -191,16 +192,6 @@ static void trace(struct engine_run *run)
     ptrace_last_sample(run);
 }
 
-/* Each thread needs two file descriptors: allow as many as possible. */
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 /* A tracer that gets its CPU late sees the program waiting rather than computing. It uses little time, and its children
  * do not inherit this. Returns its real-time priority, the lowest unless it was started with another one; 0: none. */
 static int be_prompt(void)
@@ -255,7 +246,7 @@ static void *tracer(void *opaque)
     int failed = run->command != NULL ? start_program(run) : ptrace_attach(run);
     run->cancelled = failed != 0;
     if (!run->cancelled) {
-        raise_file_limit(); /* both after the fork: the program would inherit them */
+        descriptors_raise(); /* both after the fork: the program would inherit them */
         run->priority = be_prompt();
         if (run->priority == 0)
             nudge_start(&run->nudge);

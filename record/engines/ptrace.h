@@ -50,7 +50,7 @@ struct engine_run {
     int widest;         /* on how many CPUs threads ran at a time lately ... */
     int widest_for;     /* ... which is remembered for so many samples */
     size_t born;        /* threads when it last chose a CPU */
-    int births_for;     /* for so many samples, it remembers that there were new ones */
+    int births_for;     /* for so many samples, new ones are remembered */
     bool at_once;       /* the sampler did not wait for a CPU when it woke */
     bool any_late;      /* a thread was seen late, and had been on a CPU: ptrace_late */
     /* Sightings in user code on the CPU of the sampler, of threads that sometimes sleep; those that the scheduler's

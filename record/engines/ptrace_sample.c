@@ -252,7 +252,7 @@ static bool was_preempted(const struct engine_run *run, const struct tracee *tra
  * stopped soon, as one that waits for a CPU does not.
  *
  * For a thread that sometimes sleeps, the counts of the scheduler must agree with that exactly, in user code as in
- * system calls, so that both are seen equally often. Should they never agree, because the kernel counts interrupts
+ * system calls, so that both are seen equally often. If they never agree, because the kernel counts interrupts
  * apart, completed system calls do not count. */
 static bool was_on_cpu(struct engine_run *run, const struct tracee *tracee,
                        const struct run_time *now)

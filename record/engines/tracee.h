@@ -78,9 +78,9 @@ struct tracee {
     bool
         in_kernel; /* it was in a system call or page fault then; pc is in the code that caused it */
     bool preempted;  /* it waited for a CPU when it was last seen, in user code at pc */
-    bool asleep;     /* when it last had news, it waited in the kernel, and not for a CPU */
     bool completed;  /* ... a system call that had completed */
     bool cut;        /* ... or that is about to return EINTR */
+    bool asleep;     /* when it last had used CPU time, it waited, and not for a CPU */
     unsigned steady; /* number of sightings in a row on a CPU */
     unsigned slept;  /* checks until it counts as a thread that does not sleep */
     uint64_t probed; /* stopped twice in a row: its CPU time at the first stop [ns], else 0 */

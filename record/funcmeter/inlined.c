@@ -184,7 +184,7 @@ static _Noreturn void read_and_exit(const char *path, int fd)
 
 /* ---- in funcmeter ---- */
 
-/* The path of the debug information of the file at PATH; NULL: it is no ELF file. Caller frees. */
+/* The path of the debug information of the file at PATH; NULL: it is not an ELF file. Caller frees. */
 static char *debug_path(const char *path)
 {
     const struct elf_search search = {0};

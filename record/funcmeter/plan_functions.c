@@ -207,7 +207,7 @@ static const char *why_not_counted(const struct choice *c, const char *name, uin
     if (!leave_code && special_is_copied(name))
         return "is copied by the program";
     if (has_own_call(c, name))
-        return "is called with other registers than functions are";
+        return "is called with non-standard registers";
     if (!leave_code &&
         is_go(c, address)) /* whose stacks may also move: return addresses in them must be true */
         return "is written in Go, whose stacks have no room for a hook";

@@ -1055,7 +1055,7 @@ __attribute__((constructor)) static void start(int count, char **arguments, char
         return;
     }
     if (p->header->timing && p->header->tsc && p->header->machine != METER_MACHINE) {
-        SAY("this program has another clock than funcmeter: use --clock=monotonic");
+        SAY("the clocks of this program and of funcmeter differ: use --clock=monotonic");
         p->file = NULL;
         return;
     }

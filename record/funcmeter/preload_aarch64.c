@@ -152,8 +152,8 @@ void meter_take_again(struct state *t)
 /* Defined by the loader of glibc. */
 extern uint64_t pointer_guard __asm__("__pointer_chk_guard") __attribute__((weak));
 
-/* The jmp_buf of glibc is in x0, its stack pointer encrypted. Should it not be glibc's, frames that were dropped wrongly return
- * from their graves. */
+/* The jmp_buf of glibc is in x0, its stack pointer encrypted. If another library made it, frames that
+ * still run may be dropped; they are found again when they return. */
 uint64_t *meter_jump_target(const uint64_t *back)
 {
     enum { X0 = 1, STACK_POINTER = 13 };

@@ -1,7 +1,9 @@
 """Profiles that record processes and how threads were seen: the code and the CPU time of each sample.
 
 Written by an independent writer (rawprofile.py, from raw.5), weighed by an independent rule (cpuweights.py, from
-prof2pbin.1), read by an independent reader (pbin.py, from pbin.5). SPDX-License-Identifier: MIT
+prof2pbin.1), read by an independent reader (pbin.py, from pbin.5).
+
+SPDX-License-Identifier: MIT
 """
 import collections
 import json

@@ -79,10 +79,28 @@ def other_guards(root):
     return found
 
 
+# Words that were found in messages, documents and comments, and what to write instead.
+STIFF = {r"(?<!there )\bis no (?!longer\b|more\b)\w+": "is not a ...", r"\b(told|tells?)\b(?! (them )?apart)": "reports, shows",
+         r"\b(stands?|lies?) (at|within)\b": "is at, is between", r"\bbehind the end\b": "after the end",
+         r"\banother \w+ than\b": "... other than", r"\bwhole number from\b": "an integer >= ...",
+         r"\bof all time\b": "of total CPU time", r"\bas for all tools\b": "see pbin-tools(7)"}
+
+
+def stiff_words(root, folders=LAYERS):
+    """Such words in C files, man pages and documents."""
+    documents = [path for path in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md") if os.path.exists(os.path.join(root, path))]
+    return [f"{path}:{number}: '{match[0]}': write '{better}'"
+            for path in documents + files(root, ".c", ".h", ".1", ".5", ".7", ".md", folders=(*folders, "docs", "samples"))
+            if not path.startswith("plot/vendor/")
+            for number, line in enumerate(lines_of(root, path), 1) for word, better in STIFF.items()
+            for match in re.finditer(word, line, re.IGNORECASE)]
+
+
 def glued_tags(root):
-    """Licence tags of C files that share their line with prose."""
+    """Licence tags that share their line with prose."""
     return [f"{path}:{number}: the licence tag needs a line of its own"
-            for path in files(root, ".c", ".h") for number, line in enumerate(lines_of(root, path), 1)
+            for path in files(root, ".c", ".h", ".1", ".5", ".7", ".py") if path not in ("tests/lib/sources.py", "tests/selfcheck/test_layout.py")
+            for number, line in enumerate(lines_of(root, path), 1)
             if re.search(r"\w.* SPDX-License", line)]
 
 

@@ -26,6 +26,9 @@ class Layout(unittest.TestCase):
     def test_licence_tags(self):
         self.none(sources.glued_tags(sources.ROOT))
 
+    def test_plain_english(self):
+        self.none(sources.stiff_words(sources.ROOT))
+
     def test_include_guards(self):
         self.none(sources.other_guards(sources.ROOT))
 
@@ -81,6 +84,12 @@ class Planted(checking.Case):
         root = self.tree({"base/a.c": "/* A.\n * SPDX-License-Identifier: MIT */\n", "base/b.h": "/* SPDX-License-Identifier: MIT */\n",
                           "base/c.c": "/* A.\n * B. SPDX-License-Identifier: MIT */\n"})
         self.assertEqual(sources.glued_tags(root), ["base/c.c:2: the licence tag needs a line of its own"])
+
+    def test_stiff_words(self):
+        root = self.tree({"base/a.c": '/* It is no profile. There is no profile. */\n"the end lies at 5"\n', "convert/b.1": "A\n.\nis told\n",
+                          "README.md": "is no longer another one than b\n"})
+        self.assertEqual([one.split(": write")[0] for one in sources.stiff_words(root)],
+                         ["README.md:1: 'another one than'", "base/a.c:1: 'is no profile'", "base/a.c:2: 'lies at'", "convert/b.1:3: 'told'"])
 
     def test_guard_of_another_header(self):
         root = self.tree({"base/a_b.h": "#ifndef BASE_A_B_H\n#define BASE_A_B_H\n#endif\n", "base/c.h": "#ifndef BASE_A_H\n#endif\n"})

@@ -1,4 +1,6 @@
-"""The targets of the Makefile. SPDX-License-Identifier: MIT"""
+"""The targets of the Makefile.
+
+SPDX-License-Identifier: MIT"""
 import json
 import os
 import re

@@ -1,4 +1,6 @@
-"""What tests/run prints, what it runs, and which runs of a tool look for leaks. SPDX-License-Identifier: MIT"""
+"""What tests/run prints, what it runs, and which runs of a tool look for leaks.
+
+SPDX-License-Identifier: MIT"""
 import os
 import subprocess
 import sys
