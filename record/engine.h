@@ -84,18 +84,20 @@ struct engine_hooks {
 };
 
 struct engine_result {
-    int status;      /* of the program, as from waitpid; 0 if attached */
-    bool expired;    /* it was terminated (attached: detached) because the duration was over */
-    bool gave_way;   /* the rate was reduced for max_overhead */
-    bool wide;       /* whole CPUs were sampled for max_overhead, while threads were created fast */
-    bool sparse;     /* the same: threads were sampled in a part of the time only */
-    bool throttled;  /* the rate was reduced by a limit of the kernel */
-    bool user_only;  /* time in the kernel was not sampled: it is that of user code */
-    uint64_t wall;   /* from start to end [ns] */
-    uint64_t user;   /* CPU time of the program and of all processes it has waited for ... */
-    uint64_t system; /* ... as from wait4 [ns]; both 0 if it was attached to */
-    uint64_t faults; /* their page faults; 0 if it was attached to */
-    size_t left;     /* processes of the program that had not ended; 0 if it was attached to */
+    int status;     /* of the program, as from waitpid; 0 if attached */
+    bool expired;   /* it was terminated (attached: detached) because the duration was over */
+    bool gave_way;  /* the rate was reduced for max_overhead */
+    bool wide;      /* whole CPUs were sampled for max_overhead, while threads were created fast */
+    bool sparse;    /* the same: threads were sampled in a part of the time only */
+    bool throttled; /* the rate was reduced by a limit of the kernel */
+    bool user_only; /* time in the kernel was not sampled: it is that of user code */
+    uint64_t wall;  /* from start to end [ns] */
+    uint64_t
+        attached; /* CPU time of the processes attached to and their children since then [ns]; 0: unknown */
+    uint64_t user;    /* CPU time of the program and of all processes it has waited for ... */
+    uint64_t system;  /* ... as from wait4 [ns]; both 0 if it was attached to */
+    uint64_t faults;  /* their page faults; 0 if it was attached to */
+    size_t left;      /* processes of the program that had not ended; 0 if it was attached to */
     uint64_t samples; /* delivered */
     double reached;   /* rate of the samples [Hz], counted like the engine's frequency */
     uint64_t late;    /* samples for which the sampler got a CPU too late, for lack of priority */

@@ -508,6 +508,8 @@ int recorder_finish(struct recorder *r, const struct engine_result *result,
     if (r->options->command != NULL && r->options->engine.follow && !failed)
         /* otherwise it is not that of what was sampled */
         facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->user + result->system));
+    else if (result->attached > 0)
+        facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->attached));
     if (result->faults > 0)
         facts_add(&r->facts, "page_faults", mem_printf("%" PRIu64, result->faults));
     facts_add(&r->facts, "target", mem_strdup(images_target(r->images)));

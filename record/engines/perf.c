@@ -184,6 +184,9 @@ static int attach_process(struct engine_run *run, pid_t pid, struct error *err)
         if (attach_present(run, pid, err) != 0)
             return -1;
     }
+    struct perf_process *process = perf_process_find(&run->threads, (uint32_t)pid);
+    if (process != NULL)
+        process->whole = true;
     return 0;
 }
 
@@ -444,6 +447,7 @@ static void work(struct engine_run *run)
     }
     perf_sets_part(&run->sets, begin - soon);
     perf_check_threads(run, begin);
+    perf_read_processes(run, begin);
     perf_switch_work(run, begin);
     perf_wide_work(run, begin);
     run->crowded = run->births - births >= crowd;
@@ -523,6 +527,9 @@ static uint64_t count_from_now(struct engine_run *run)
         process_thread_run((pid_t)t->pid, (pid_t)t->tid, &t->run);
         t->base = t->run.cpu;
     }
+    place = 0;
+    for (struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;)
+        p->base = p->cpu = p->whole ? process_cpu((pid_t)p->pid) : 0;
     run->cpu_start = perf_program_cpu(run);
     return first + (clock_now() - first) / 2;
 }
@@ -593,6 +600,8 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     tick(run);
     loop(run);
     uint64_t cpu = perf_program_cpu(run);
+    run->processes_read = 0;
+    perf_read_processes(run, clock_now());
     result->wall = perf_time(run, perf_read_all(run));
     if (run->prompt)
         set_priority(SCHED_OTHER, 0);
@@ -604,6 +613,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     perf_end_missed(run, run->start + result->wall, true);
     result->left = run->attached ? 0 : left(run);
     perf_finish_all(run);
+    result->attached = run->attached ? perf_attached_cpu(run) : 0;
     result->reached = cpu > 0 ? (double)run->sightings * (double)SECOND / (double)cpu : 0;
     latency_result(&run->latency, result);
     result->lost += perf_rings_torn(run->rings);

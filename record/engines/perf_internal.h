@@ -93,7 +93,10 @@ struct engine_run {
     uint64_t stop_until; /* ... which holds until then */
     struct latency latency;
     bool sampling, sigterm_sent, over, gave_way;
-    bool crowded; /* many threads are created and end */
+    bool crowded;            /* many threads are created and end */
+    uint64_t processes_read; /* when the CPU times of processes were last read [CLOCK_MONOTONIC] */
+    uint64_t ended_cpu;      /* of processes that have ended: their CPU time, as last read [ns] */
+    uint64_t counted;        /* CPU time of threads that have been finished [ns] */
 };
 
 static inline uint64_t perf_time(const struct engine_run *run, uint64_t clock)
@@ -108,6 +111,11 @@ void perf_deliver(struct engine_run *run, uint64_t until);
 /* Finishes threads that ended well before NOW [CLOCK_MONOTONIC] although not all counters have reported their CPU
  * times. */
 void perf_finish_ended(struct engine_run *run, uint64_t now);
+/* If attached, reads the CPU times of processes, at NOW [CLOCK_MONOTONIC]: events do not count what threads use in the kernel at their
+ * beginning and end, and the program is not waited for. */
+void perf_read_processes(struct engine_run *run, uint64_t now);
+/* The CPU time of the processes attached to and their children [ns], or what was counted, if that is more. */
+uint64_t perf_attached_cpu(const struct engine_run *run);
 /* Ends threads at NOW [CLOCK_MONOTONIC] that no longer exist, and whose last record was lost: all that were seen to be missing by
  * the last call as well, or that are missing now if ALL_READ records were delivered. */
 void perf_end_missed(struct engine_run *run, uint64_t now, bool all_read);

@@ -11,6 +11,7 @@
 static const uint64_t first_check = SECOND / 20; /* after its birth, is a thread sampled? */
 static const uint64_t gone = SECOND / 10000; /* /proc no longer has a thread that ended before */
 static const double unlucky = 20; /* mean intervals without a sample: less likely than 1 in 10^8 */
+static const uint64_t processes_every = SECOND / 200; /* between readings of their CPU times */
 static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
 
 /* Bodies of the records, after the header. */
@@ -65,6 +66,7 @@ static void add_total(struct engine_run *run, struct perf_thread *thread)
         all = later(all, used(thread));
     if (all > thread->base + cpu) /* includes the time spent in exit */
         cpu = all - thread->base;
+    run->counted += cpu;
     perf_window_add(run, &(struct perf_entry){.time = perf_time(run, thread->end),
                                               .total = true,
                                               .thread = thread,
@@ -145,6 +147,39 @@ void perf_finish_all(struct engine_run *run)
     perf_window_close(run, run->result->wall);
 }
 
+static void read_process(struct perf_process *process)
+{
+    if (process->whole)
+        process->cpu = later(process->cpu, process_cpu((pid_t)process->pid));
+}
+
+void perf_read_processes(struct engine_run *run, uint64_t now)
+{
+    size_t place = 0;
+    if (!run->attached || now < run->processes_read + processes_every)
+        return;
+    run->processes_read = now;
+    for (struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;)
+        read_process(p);
+}
+
+uint64_t perf_attached_cpu(const struct engine_run *run)
+{
+    uint64_t cpu = run->ended_cpu;
+    size_t place = 0;
+    for (const struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;)
+        cpu += p->cpu - p->base;
+    return later(run->counted, cpu);
+}
+
+static void end_process(struct engine_run *run, struct perf_process *process)
+{
+    if (run->attached)
+        read_process(process); /* until its parent has waited for it */
+    run->ended_cpu += process->cpu - process->base;
+    perf_process_remove(&run->threads, process);
+}
+
 static void end_thread(struct engine_run *run, struct perf_thread *thread, uint64_t clock)
 {
     const struct engine_hooks *hooks = run->hooks;
@@ -155,7 +190,7 @@ static void end_thread(struct engine_run *run, struct perf_thread *thread, uint6
     thread->end = clock;
     if (perf_thread_end(&run->threads, thread)) {
         hooks->process_end(hooks->context, thread->pid, time, NULL);
-        perf_process_remove(&run->threads, perf_process_find(&run->threads, thread->pid));
+        end_process(run, perf_process_find(&run->threads, thread->pid));
     } else if (thread->tid == thread->pid) {
         thread->outlived = true;
         thread->used = 0;
@@ -296,7 +331,8 @@ static void on_fork(struct engine_run *run, const struct task_body *body, uint64
                                   .how = RAW_FORK,
                                   .path = (char *)"",
                                   .comm = parent->comm};
-        perf_process_add(&run->threads, body->pid, hooks->image(hooks->context, &image), time);
+        perf_process_add(&run->threads, body->pid, hooks->image(hooks->context, &image), time)
+            ->whole = run->attached;
     }
     struct perf_thread *child = perf_thread_add(&run->threads, body->pid, body->tid, parent->comm);
     hooks->task(hooks->context, body->pid, body->tid, time, parent->comm);
