@@ -92,19 +92,18 @@ struct engine_result {
     bool throttled; /* the rate was reduced by a limit of the kernel */
     bool user_only; /* time in the kernel was not sampled: it is that of user code */
     uint64_t wall;  /* from start to end [ns] */
-    uint64_t
-        attached; /* CPU time of the processes attached to and their children since then [ns]; 0: unknown */
-    uint64_t user;    /* CPU time of the program and of all processes it has waited for ... */
-    uint64_t system;  /* ... as from wait4 [ns]; both 0 if it was attached to */
-    uint64_t faults;  /* their page faults; 0 if it was attached to */
-    size_t left;      /* processes of the program that had not ended; 0 if it was attached to */
-    uint64_t samples; /* delivered */
-    double reached;   /* rate of the samples [Hz], counted like the engine's frequency */
-    uint64_t late;    /* samples for which the sampler got a CPU too late, for lack of priority */
-    uint64_t missed;  /* ticks skipped: the machine or the previous sample took too long */
-    uint64_t lost;    /* records that the kernel could not deliver */
-    uint64_t blind;   /* number of failures to read the CPU time or PC of a thread */
-    uint64_t latency; /* time spent taking samples [ns]; and per sample: */
+    uint64_t attached; /* CPU time of attached processes and their children [ns], 0: unknown */
+    uint64_t user;     /* CPU time of the program and of all processes it has waited for ... */
+    uint64_t system;   /* ... as from wait4 [ns]; both 0 if it was attached to */
+    uint64_t faults;   /* their page faults; 0 if it was attached to */
+    size_t left;       /* processes of the program that had not ended; 0 if it was attached to */
+    uint64_t samples;  /* delivered */
+    double reached;    /* rate of the samples [Hz], counted like the engine's frequency */
+    uint64_t late;     /* samples for which the sampler got a CPU too late, for lack of priority */
+    uint64_t missed;   /* ticks skipped: the machine or the previous sample took too long */
+    uint64_t lost;     /* records that the kernel could not deliver */
+    uint64_t blind;    /* number of failures to read the CPU time or PC of a thread */
+    uint64_t latency;  /* time spent taking samples [ns]; and per sample: */
     uint64_t latency_min, latency_p99;
     /* What else costs the program CPU time, estimated [ns]. */
     uint64_t interrupting; /* the interrupts of samples */

@@ -16,6 +16,7 @@
 #include "base/intern.h"
 #include "base/memory.h"
 #include "formats/elf/elf_search.h"
+#include "record/funcmeter/dwarf_sections.h"
 
 enum { MAX_DEPTH = 256, MAX_SECONDS = 30 };
 
@@ -159,9 +160,14 @@ static void ignore_error(Dwarf_Error error, Dwarf_Ptr unused)
 static void write_all(const char *path, FILE *out)
 {
     struct reader r = {.names = strings_new()};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || dwarf_init_b(fd, DW_DLC_READ, DW_GROUPNUMBER_ANY, ignore_error, NULL, &r.debug,
-                               NULL) != DW_DLV_OK)
+    struct error unused = {0};
+    int errnum;
+    struct elf_file *file = elf_file_open(path, &errnum, &unused);
+    if (file == NULL)
+        return;
+    Dwarf_Obj_Access_Interface sections = dwarf_sections_of(file);
+    if (dwarf_object_init_b(&sections, ignore_error, NULL, DW_GROUPNUMBER_ANY, &r.debug, NULL) !=
+        DW_DLV_OK)
         return;
     walk_units(&r);
     for (uint32_t i = 0; i < r.count; i++)

@@ -61,8 +61,8 @@ def upward_includes(root):
 
 
 def elf_readers(root, home="formats/elf/"):
-    """Lines outside HOME that read ELF files themselves: with libelf, or by their magic number and headers."""
-    reads = re.compile(r'#\s*include\s*<(libelf|gelf)\.h>|\bELFMAG|\\(x7f|177)"?\s*"?ELF|\bElf(32|64)_(Ehdr|Shdr|Phdr|Sym)\b')
+    """Lines outside HOME that read ELF files themselves: with libelf or libdwarf, or by their magic number and headers."""
+    reads = re.compile(r'#\s*include\s*<(libelf|gelf)\.h>|\bELFMAG|\\(x7f|177)"?\s*"?ELF|\bElf(32|64)_(Ehdr|Shdr|Phdr|Sym)\b|\bdwarf_(elf_)?init(_b|_path)?\(')
     return [f"{path}:{number}: only {home} reads ELF files"
             for path in files(root, ".c", ".h", folders=LAYERS) if not path.startswith(home)
             for number, line in enumerate(lines_of(root, path), 1) if reads.search(line)]

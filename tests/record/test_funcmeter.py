@@ -1066,7 +1066,7 @@ class Refusals(Case):
                 return sink * 0;
             }
             """
-        for flags in (("-gdwarf-5", "-O2"), ("-gdwarf-4", "-O1")):
+        for flags in (("-gdwarf-5", "-O2"), ("-gdwarf-4", "-O1"), ("-g", "-gz", "-O2"), ("-g", "-gz=zlib-gnu", "-O2")):
             program = self.build("parser", source, *flags, compiler="g++", suffix=".cpp")
             done = self.run_meter("parser:.*parse_(line|word).*", "--", program)
             self.assertEqual(done.returncode, 1)

@@ -75,10 +75,11 @@ class Planted(checking.Case):
     def test_second_reader_of_elf(self):
         root = self.tree({"formats/elf/a.c": "#include <gelf.h>\n", "record/b.c": "#include <elf.h>\nint machine = EM_386;\n",
                           "analyze/c.c": "#include <libelf.h>\n", "convert/d.c": '\nint e = memcmp(p, "\\x7f" "ELF", 4);\n',
-                          "plot/e.c": "int e = memcmp(p, ELFMAG, SELFMAG);\n", "base/f.h": "Elf64_Ehdr head;\n"})
+                          "plot/e.c": "int e = memcmp(p, ELFMAG, SELFMAG);\n", "base/f.h": "Elf64_Ehdr head;\n",
+                          "record/g.c": "dwarf_init_b(fd, 0);\ndwarf_object_init_b(&object);\n"})
         self.assertEqual(sorted(sources.elf_readers(root)),
                          [f"{at}: only formats/elf/ reads ELF files"
-                          for at in ("analyze/c.c:1", "base/f.h:1", "convert/d.c:2", "plot/e.c:1")])
+                          for at in ("analyze/c.c:1", "base/f.h:1", "convert/d.c:2", "plot/e.c:1", "record/g.c:1")])
 
     def test_glued_licence_tag(self):
         root = self.tree({"base/a.c": "/* A.\n * SPDX-License-Identifier: MIT */\n", "base/b.h": "/* SPDX-License-Identifier: MIT */\n",
