@@ -337,6 +337,8 @@ static const char *group_of(const struct change *row)
 {
     if (row->other)
         return LABEL_OTHER;
+    if (row->tested && row->result.verdict == VERDICT_NOT_TESTED)
+        return "not tested";
     if (row->tested && !row->result.significant)
         return "not significant";
     return row->difference > 0 ? "more" : "less";

@@ -5,8 +5,10 @@ Skipped without chromium, which is too large to require.
 SPDX-License-Identifier: MIT
 """
 import base64
+import csv
 import hashlib
 import html
+import io
 import json
 import os
 import re
@@ -183,6 +185,17 @@ class Page(tool.Case):
         for calls in (test_plot.CALLS, test_plot.EVIL_CALLS):
             yield "hist", self.page("hist", calls)
 
+    def test_verdicts_of_a_comparison(self):
+        """Rows that were not tested are not called "not significant"."""
+        files = test_plot.RUNS[0], test_plot.RUNS[3]
+        data = json.loads(re.search(r'id="data">(.*?)</script>', self.page("compare", *files), re.S).group(1))
+        table = self.succeeds(["pbin-compare", "--format=csv", *files]).out.decode()
+        verdicts = {row["function"]: row["verdict"] for row in csv.DictReader(io.StringIO(table))}
+        groups = {row["name"]: row["group"] for row in data["rows"] if row["name"] in verdicts}
+        for name, group in groups.items():
+            self.assertEqual(group if group.startswith("not") else None, verdicts[name] if verdicts[name].startswith("not") else None)
+        self.assertLessEqual({"not tested", "not significant"}, {*groups.values()})
+
     def test_one_file_without_network(self):
         for kind, page in self.pages():
             with self.subTest(kind):
@@ -232,7 +245,7 @@ class Interactive(Page):
             self.assertEqual((report["errors"], report["touched"]), ([], 0))
         return reports
 
-    test_one_file_without_network = test_same_bytes = None
+    test_one_file_without_network = test_same_bytes = test_verdicts_of_a_comparison = None
     test_values_are_those_of_the_table = test_other_kinds_say_so = None
 
     def test_rows(self):
