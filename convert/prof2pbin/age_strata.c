@@ -116,22 +116,6 @@ static void open_stretches(struct weighed_thread *t)
         *MEM_APPEND(t->stretches, t->count, t->capacity) = (struct stretch){1, 0};
 }
 
-/* Divides the CPU time of STRATUM among its sightings, from LIST on, in proportion to what they have, or else equally. */
-static void divide_stratum(struct weighed_thread *threads, const struct aged_sighting *list,
-                           const struct stratum *stratum)
-{
-    struct division division = {0};
-    uint64_t whole = 0;
-    for (size_t i = 0; i < stratum->sightings; i++)
-        whole += threads[list[i].thread].stretches[list[i].number].cpu_ns;
-    for (size_t i = 0; i < stratum->sightings; i++) {
-        struct stretch *own = &threads[list[i].thread].stretches[list[i].number];
-        own->cpu_ns = whole > 0
-                          ? division_next(&division, stratum->known_ns, own->cpu_ns, whole)
-                          : division_next(&division, stratum->known_ns, 1, stratum->sightings);
-    }
-}
-
 static void add_up(struct weighed_thread *t)
 {
     t->total_ns = 0;
@@ -148,7 +132,7 @@ static void divide(struct weighed_thread *threads, size_t count, const size_t *p
     for (int round = 0; round < STRATA_ROUNDS; round++) {
         for (size_t at = 0, i = 0; at < listed; at += strata[i++].sightings)
             if (round == 0 || pools[list[at].pool].complete)
-                divide_stratum(threads, list + at, &strata[i]);
+                stratum_divide(threads, list + at, &strata[i]);
         for (size_t i = 0; i < count; i++)
             if (pool_of[i] != SIZE_MAX && pools[pool_of[i]].complete)
                 weighed_thread_set(&threads[i], threads[i].total_ns);

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "convert/prof2pbin/division.h"
 #include "convert/prof2pbin/strata.h"
 
 /* From one sleep of a thread to the next. */
 struct burst {
-    uint64_t begin_ns; /* CPU time of the thread */
-    size_t sightings;  /* before it */
+    uint64_t begin_ns;  /* CPU time of the thread */
+    uint64_t sightings; /* before it */
 };
 
 struct bursts {
@@ -88,34 +89,6 @@ void bursts_delete(struct weighed_thread *t)
     t->bursts = NULL;
 }
 
-/* The number of the first burst that begins after NS. */
-static size_t burst_after(const struct bursts *b, uint64_t ns)
-{
-    size_t low = 0, high = b->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (b->list[middle].begin_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The number of the burst of SIGHTING. */
-static size_t burst_of(const struct bursts *b, size_t sighting)
-{
-    size_t low = 0, high = b->count - 1;
-    while (low < high) {
-        size_t middle = low + (high - low + 1) / 2;
-        if (b->list[middle].sightings <= sighting)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 static uint64_t end_of_burst(const struct weighed_thread *t, size_t number)
 {
     const struct bursts *b = t->bursts;
@@ -142,7 +115,7 @@ static size_t add_bursts(const struct weighed_thread *t, const struct burst_pool
                          struct stratum *strata, size_t count)
 {
     const struct bursts *b = t->bursts;
-    size_t at = burst_after(b, pool->from_ns), bursts = 0;
+    size_t at = SEARCH_AFTER(b->list, b->count, begin_ns, pool->from_ns), bursts = 0;
     for (at -= at > 0; at < b->count && b->list[at].begin_ns < pool->to_ns; at++, bursts++) {
         uint64_t begin_ns = b->list[at].begin_ns, end_ns = end_of_burst(t, at);
         uint64_t from_ns = begin_ns + wake_ns < pool->from_ns ? pool->from_ns : begin_ns + wake_ns;
@@ -152,77 +125,62 @@ static size_t add_bursts(const struct weighed_thread *t, const struct burst_pool
     return bursts;
 }
 
-/* Divides CPU_NS among COUNT of TIMES_NS, which are those of LIST, in proportion to what they have, or else equally. */
-static void divide(uint64_t *times_ns, const struct aged_sighting *list, size_t count,
-                   uint64_t cpu_ns)
-{
-    struct division division = {0};
-    uint64_t sum_ns = 0;
-    for (size_t i = 0; i < count; i++)
-        sum_ns += times_ns[list[i].number];
-    for (size_t i = 0; i < count; i++) {
-        uint64_t *time_ns = &times_ns[list[i].number];
-        *time_ns = sum_ns > 0 ? division_next(&division, cpu_ns, *time_ns, sum_ns)
-                              : division_next(&division, cpu_ns, 1, count);
-    }
-}
-
-/* The sightings of POOL in the order of their stretches, by number, with the part of their burst that had passed. */
-static void list_sightings(const struct weighed_thread *t, const struct burst_pool *pool,
-                           struct aged_sighting *list)
+/* The COUNT sightings of POOL, with the part of their burst that had passed. They are numbered as stretches, from FIRST on. Caller
+ * frees. */
+static struct aged_sighting *list_sightings(const struct weighed_thread *t,
+                                            const struct burst_pool *pool, size_t count,
+                                            size_t first)
 {
     const struct bursts *b = t->bursts;
-    size_t count = 0, burst = burst_of(b, pool->first_sighting);
-    for (size_t i = pool->begin; i < pool->end; i++)
-        for (uint64_t k = 0; k < t->stretches[i].weight; k++, count++) {
-            size_t sighting = pool->first_sighting + count;
-            while (burst + 1 < b->count && b->list[burst + 1].sightings <= sighting)
-                burst++;
-            uint64_t length_ns = end_of_burst(t, burst) - b->list[burst].begin_ns;
-            uint64_t age = division_scale(WHOLE, b->ages_ns[sighting], length_ns);
-            list[count] = (struct aged_sighting){.number = count, .age = age};
-        }
-}
-
-/* Sets TIMES_NS of the COUNT sightings of POOL. Returns false if its bursts are too few or too short for that. */
-static bool fit(const struct weighed_thread *t, const struct burst_pool *pool,
-                struct aged_sighting *list, size_t count, uint64_t *times_ns)
-{
-    struct aged_sighting *aged = mem_alloc((count + 1) * sizeof *aged);
-    struct stratum *strata = mem_alloc((count + 1) * sizeof *strata);
-    list_sightings(t, pool, list);
-    list_sightings(t, pool, aged);
-    strata_sort(aged, count);
-    size_t made = strata_make(aged, 0, count, strata);
-    size_t bursts = add_bursts(t, pool, strata, made);
-    bool enough =
-        bursts >= LEAST_BURSTS && (pool->to_ns - pool->from_ns) / bursts >= LEAST_BURST_NS;
-    for (int round = 0; enough && round < STRATA_ROUNDS; round++) {
-        for (size_t i = 0, at = 0; i < made; at += strata[i++].sightings)
-            divide(times_ns, aged + at, strata[i].sightings, strata[i].known_ns);
-        for (size_t i = pool->begin, at = 0; i < pool->end; at += t->stretches[i++].weight)
-            divide(times_ns, list + at, t->stretches[i].weight, t->stretches[i].cpu_ns);
+    struct aged_sighting *list = mem_zalloc(count + 1, sizeof *list);
+    size_t burst = SEARCH_AFTER(b->list, b->count, sightings, pool->first_sighting) - 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t sighting = pool->first_sighting + i;
+        while (burst + 1 < b->count && b->list[burst + 1].sightings <= sighting)
+            burst++;
+        uint64_t length_ns = end_of_burst(t, burst) - b->list[burst].begin_ns;
+        list[i].number = first + i;
+        list[i].age = division_scale(WHOLE, b->ages_ns[sighting], length_ns);
     }
-    free(strata);
-    free(aged);
-    return enough;
+    return list;
 }
 
-/* Appends the stretches of POOL to TO, one for each sighting if it can be divided by age. */
+/* Divides strata and stretches of POOL in turn; TO has a stretch for each sighting, from FIRST on. */
+static void fit(const struct weighed_thread *t, const struct burst_pool *pool,
+                const struct aged_sighting *list, const struct stratum *strata, size_t count,
+                struct weighed_thread *to, size_t first)
+{
+    for (int round = 0; round < STRATA_ROUNDS; round++) {
+        for (size_t i = 0, at = 0; i < count; at += strata[i++].sightings)
+            stratum_divide(to, list + at, &strata[i]);
+        for (size_t i = pool->begin, at = first; i < pool->end; at += t->stretches[i++].weight) {
+            struct weighed_thread part = {.stretches = to->stretches + at,
+                                          .count = t->stretches[i].weight};
+            weighed_thread_set(&part, t->stretches[i].cpu_ns);
+        }
+    }
+}
+
+/* Appends the stretches of POOL to TO: one for each sighting, unless its bursts are too few or too short for that. */
 static void settle(const struct weighed_thread *t, const struct burst_pool *pool,
                    struct weighed_thread *to)
 {
-    size_t count = 0;
+    size_t count = 0, first = to->count;
     for (size_t i = pool->begin; i < pool->end; i++)
         count += t->stretches[i].weight;
-    struct aged_sighting *list = mem_alloc((count + 1) * sizeof *list);
-    uint64_t *times_ns = mem_zalloc(count + 1, sizeof *times_ns);
-    bool fits = fit(t, pool, list, count, times_ns);
+    struct aged_sighting *list = list_sightings(t, pool, count, first);
+    struct stratum *strata = mem_alloc((count + 1) * sizeof *strata);
+    strata_sort(list, count);
+    size_t made = strata_make(list, 0, count, strata);
+    size_t bursts = add_bursts(t, pool, strata, made);
+    bool fits = bursts >= LEAST_BURSTS && (pool->to_ns - pool->from_ns) / bursts >= LEAST_BURST_NS;
     for (size_t i = 0; fits && i < count; i++)
-        *MEM_APPEND(to->stretches, to->count, to->capacity) = (struct stretch){1, times_ns[i]};
+        *MEM_APPEND(to->stretches, to->count, to->capacity) = (struct stretch){1, 0};
     for (size_t i = pool->begin; !fits && i < pool->end; i++)
         *MEM_APPEND(to->stretches, to->count, to->capacity) = t->stretches[i];
-    free(times_ns);
+    if (fits)
+        fit(t, pool, list, strata, made, to, first);
+    free(strata);
     free(list);
 }
 
@@ -232,7 +190,9 @@ static void settle_part(const struct weighed_thread *t, size_t begin, size_t end
 {
     const struct bursts *b = t->bursts;
     uint64_t from_ns = begin > 0 ? b->ends_ns[begin - 1] : 0;
-    size_t bursts = end > begin ? burst_after(b, b->ends_ns[end - 1]) - burst_after(b, from_ns) : 0;
+    uint64_t to_ns = end > begin ? b->ends_ns[end - 1] : from_ns;
+    size_t bursts = SEARCH_AFTER(b->list, b->count, begin_ns, to_ns) -
+                    SEARCH_AFTER(b->list, b->count, begin_ns, from_ns);
     size_t pools = sightings / BURST_POOL, passed = 0;
     pools = pools < bursts / POOL_BURSTS ? pools : bursts / POOL_BURSTS;
     pools = pools > 0 ? pools : 1;

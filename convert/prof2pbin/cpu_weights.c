@@ -203,7 +203,7 @@ static void add_steady_sleeper(const struct cpu_weights *w, struct weighed_threa
 static bool sleeps(const struct steady *s, size_t seat)
 {
     uint8_t any = 0;
-    for (size_t i = seat; i < s->count; i += s->each)
+    for (size_t i = seat; i < s->count && (s->any & RAW_ASLEEP) != 0; i += s->each)
         any |= s->flags[i];
     return (any & RAW_ASLEEP) != 0;
 }
@@ -212,12 +212,12 @@ static bool sleeps(const struct steady *s, size_t seat)
 static void add_steady_exact(const struct cpu_weights *w, struct weighed_thread *t,
                              const struct steady *s, size_t seat, uint64_t known_ns)
 {
-    uint64_t weight = t->weight, used_ns = s->thread_samples[s->count - s->each + seat].cpu_ns;
+    uint64_t weight = t->weight, last_ns = s->thread_samples[s->count - s->each + seat].cpu_ns;
     if (t->bursts != NULL || (w->by_bursts && sleeps(s, seat))) {
         add_steady_sleeper(w, t, s, seat, known_ns);
         return;
     }
-    t->total_ns += used_ns - known_ns;
+    t->total_ns += last_ns - known_ns;
     t->seen_ns = w->last_ns;
     for (size_t i = seat; i < s->count; i += s->each) {
         weight += s->flags[i] & RAW_RAN;
@@ -230,7 +230,7 @@ static void add_steady_exact(const struct cpu_weights *w, struct weighed_thread 
         }
     }
     t->weight = weight;
-    t->cpu_ns += used_ns - known_ns;
+    t->cpu_ns += last_ns - known_ns;
 }
 
 static void add_steady_nominal(struct weighed_thread *t, const struct steady *s, size_t seat,

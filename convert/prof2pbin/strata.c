@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "convert/prof2pbin/division.h"
+
 static int compare(const void *left, const void *right)
 {
     const struct aged_sighting *a = left, *b = right;
@@ -38,4 +40,19 @@ size_t strata_make(const struct aged_sighting *list, size_t begin, size_t end,
         at = next;
     }
     return count;
+}
+
+void stratum_divide(struct weighed_thread *threads, const struct aged_sighting *list,
+                    const struct stratum *stratum)
+{
+    struct division division = {0};
+    uint64_t whole = 0;
+    for (size_t i = 0; i < stratum->sightings; i++)
+        whole += threads[list[i].thread].stretches[list[i].number].cpu_ns;
+    for (size_t i = 0; i < stratum->sightings; i++) {
+        struct stretch *own = &threads[list[i].thread].stretches[list[i].number];
+        own->cpu_ns = whole > 0
+                          ? division_next(&division, stratum->known_ns, own->cpu_ns, whole)
+                          : division_next(&division, stratum->known_ns, 1, stratum->sightings);
+    }
 }

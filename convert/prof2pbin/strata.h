@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "convert/prof2pbin/weighed_thread.h"
+
 /* Sightings in a stratum, or more; how often times are divided among strata and among threads or stretches in turn, until both
  * have about their CPU times (iterative proportional fitting). */
 enum { STRATUM = 8, STRATA_ROUNDS = 8 };
@@ -31,5 +33,10 @@ void strata_sort(struct aged_sighting *list, size_t count);
  * together. Returns how many strata, at most (END - BEGIN) / STRATUM, or 1. */
 size_t strata_make(const struct aged_sighting *list, size_t begin, size_t end,
                    struct stratum *strata);
+
+/* Divides the CPU time of STRATUM among its sightings, from LIST on, in proportion to what they have, or else equally. Each sighting of
+ * THREADS is a stretch. */
+void stratum_divide(struct weighed_thread *threads, const struct aged_sighting *list,
+                    const struct stratum *stratum);
 
 #endif

@@ -110,7 +110,7 @@ static bool are_seated(struct tracker *t, const struct steady *s, uint64_t time_
 bool tracker_is_steady(struct tracker *t, const struct raw_samples *samples, size_t first,
                        size_t count, size_t thread_sample, uint64_t time_ns, struct steady *s)
 {
-    uint8_t any = 0, assumed = 0;
+    uint8_t assumed = 0;
     uint32_t other = 0;
     uint64_t falls = 0; /* its highest bit counts */
     *s = (struct steady){.thread_samples = samples->thread_samples + thread_sample,
@@ -119,8 +119,8 @@ bool tracker_is_steady(struct tracker *t, const struct raw_samples *samples, siz
     if (s->each == 0 || !are_seated(t, s, time_ns))
         return false;
     for (size_t i = 0; i < s->count; i++)
-        any |= s->flags[i];
-    for (size_t i = 0; i < s->count && (any & RAW_ASSUMED) != 0; i++)
+        s->any |= s->flags[i];
+    for (size_t i = 0; i < s->count && (s->any & RAW_ASSUMED) != 0; i++)
         assumed |= s->flags[i] & RAW_RAN ? s->flags[i] & RAW_ASSUMED : 0;
     const struct raw_thread_sample *before = s->thread_samples, *end = s->thread_samples + s->count;
     for (const struct raw_thread_sample *at = before + s->each; at < end && other == 0;
@@ -128,7 +128,7 @@ bool tracker_is_steady(struct tracker *t, const struct raw_samples *samples, siz
         other |= at->tid ^ before->tid;
         falls |= at->cpu_ns - before->cpu_ns;
     }
-    return (any & RAW_TOTAL) == 0 && assumed == 0 && other == 0 && falls <= INT64_MAX;
+    return (s->any & RAW_TOTAL) == 0 && assumed == 0 && other == 0 && falls <= INT64_MAX;
 }
 
 void tracker_pass(struct tracker *t, const struct steady *s)

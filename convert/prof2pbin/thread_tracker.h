@@ -63,6 +63,7 @@ struct steady {
     const struct raw_thread_sample *thread_samples;
     const uint8_t *flags;
     size_t count, each; /* COUNT is a multiple of EACH */
+    uint8_t any;        /* flags that at least one of them has */
 };
 
 /* Are COUNT samples of SAMPLES steady, starting at sample FIRST and thread sample THREAD_SAMPLE? They end at TIME_NS.

@@ -600,8 +600,6 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     tick(run);
     loop(run);
     uint64_t cpu = perf_program_cpu(run);
-    run->processes_read = 0;
-    perf_read_processes(run, clock_now());
     result->wall = perf_time(run, perf_read_all(run));
     if (run->prompt)
         set_priority(SCHED_OTHER, 0);

@@ -123,7 +123,7 @@ void perf_end_missed(struct engine_run *run, uint64_t now, bool all_read);
 void perf_check_threads(struct engine_run *run, uint64_t now);
 /* Opens samplers for all threads, after perf_sets_close. */
 void perf_reopen(struct engine_run *run);
-/* Reads the CPU times of all threads that run on, at the end of the run. Returns when that was [CLOCK_MONOTONIC]. */
+/* Reads the CPU times of all threads that run on, and of attached processes, at the end of the run. Returns when that was [CLOCK_MONOTONIC]. */
 uint64_t perf_read_all(struct engine_run *run);
 /* The last sample, at the end of the run: the CPU times of all remaining threads. */
 void perf_finish_all(struct engine_run *run);

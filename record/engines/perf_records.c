@@ -123,10 +123,33 @@ void perf_reopen(struct engine_run *run)
             perf_set_open_late(&run->sets, t);
 }
 
+static void read_process(struct perf_process *process)
+{
+    if (process->whole)
+        process->cpu = later(process->cpu, process_cpu((pid_t)process->pid));
+}
+
+static void read_processes(struct engine_run *run)
+{
+    size_t place = 0;
+    for (struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;)
+        read_process(p);
+}
+
+void perf_read_processes(struct engine_run *run, uint64_t now)
+{
+    if (!run->attached || now < run->processes_read + processes_every)
+        return;
+    run->processes_read = now;
+    read_processes(run);
+}
+
 uint64_t perf_read_all(struct engine_run *run)
 {
     uint64_t first = clock_now();
     size_t place = 0;
+    if (run->attached)
+        read_processes(run);
     for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
         if (t->ended)
             continue;
@@ -145,22 +168,6 @@ void perf_finish_all(struct engine_run *run)
     id_map_free(&run->threads.threads);
     run->ended = NULL;
     perf_window_close(run, run->result->wall);
-}
-
-static void read_process(struct perf_process *process)
-{
-    if (process->whole)
-        process->cpu = later(process->cpu, process_cpu((pid_t)process->pid));
-}
-
-void perf_read_processes(struct engine_run *run, uint64_t now)
-{
-    size_t place = 0;
-    if (!run->attached || now < run->processes_read + processes_every)
-        return;
-    run->processes_read = now;
-    for (struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;)
-        read_process(p);
 }
 
 uint64_t perf_attached_cpu(const struct engine_run *run)

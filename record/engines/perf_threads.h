@@ -18,9 +18,9 @@ struct perf_process {
     uint32_t pid, image;
     uint64_t changed; /* beginning of its image, or time of its last mapping [ns of the run] */
     size_t threads;   /* alive */
-    bool
-        whole; /* all of its threads are observed; then, its CPU time when it was attached to, and when last read [ns] */
-    uint64_t base, cpu;
+    bool whole;       /* all of its threads are observed; then ... */
+    uint64_t base,
+        cpu; /* ... its CPU time when it was attached to, and when it was last read [ns] */
 };
 
 struct perf_thread {
