@@ -644,6 +644,8 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         return -1;
     if (a->fit != NULL && meta->keys != NULL)
         pbin_reader_want(reader, PBIN_WANT_FIT);
+    if (a->fit != NULL)
+        pbin_reader_want(reader, PBIN_WANT_EQUAL);
     if (!a->options.rows.weigh.ignore_others)
         pbin_reader_want(reader, PBIN_WANT_BUSY);
     pbin_reader_want(reader, PBIN_WANT_MEASURES);

@@ -75,6 +75,8 @@ static bool open_part(struct part *p, struct stream *stream, struct pbin_choice 
         free_part(p);
         return false;
     }
+    if (options->fit)
+        pbin_reader_want(p->reader, PBIN_WANT_EQUAL);
     if (!options->weigh.ignore_others)
         pbin_reader_want(p->reader, PBIN_WANT_BUSY);
     rowset_init(&p->rows, &options->keys);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/attribute_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ void attribution_free(struct attribution *a)
     free(a->in_marker);
     fit_delete(a->fit);
     free(a->fit_rows);
+    free(a->fit_equal);
 }
 
 /* Charges thread samples K to END of the window to their rows. */
@@ -202,6 +204,23 @@ void attribute_fit(struct attribution *a, const struct pbin_definitions *all,
     fit_add_stretch(a->fit, view);
 }
 
+/* Puts equal CPU times of V in VIEW, if it has any. */
+static void take_equal_times(struct attribution *a, const struct weighed *v, struct fit_view *view)
+{
+    size_t count = v->thread_samples;
+    double most = view->number == 0 ? share_work_first_most(a->weigher.share) : INFINITY;
+    if (v->equal_ns == NULL)
+        return;
+    mem_reserve(&a->fit_equal, &a->fit_equal_capacity, 2 * count + 1, sizeof *a->fit_equal);
+    for (size_t k = 0; k < count; k++) {
+        double ns = (double)v->equal_ns[k];
+        a->fit_equal[k] = k < v->threads[0] ? fmin(ns, most) : ns;
+        a->fit_equal[count + k] = view->cpu_ns[k] - a->fit_equal[k];
+    }
+    view->cpu_ns = a->fit_equal;
+    view->more_ns = a->fit_equal + count;
+}
+
 static void fit_window(struct attribution *a, const struct pbin_definitions *all,
                        const struct weighed *v, const bool *selected)
 {
@@ -215,6 +234,7 @@ static void fit_window(struct attribution *a, const struct pbin_definitions *all
                             .cpu_known = a->meta->cpu_time,
                             .thread_samples = v->thread_samples,
                             .number = a->weigher.number - v->count};
+    take_equal_times(a, v, &view);
     attribute_fit(a, all, v->thread, v->location, &view);
 }
 

@@ -61,7 +61,8 @@ struct attribution {
     struct gaps gaps;
     struct fit *fit;    /* NULL: not requested */
     uint32_t *fit_rows; /* by thread sample of a stretch */
-    size_t fit_capacity;
+    double *fit_equal;  /* the same: equal CPU times, followed by what others have more [ns] */
+    size_t fit_capacity, fit_equal_capacity;
 };
 
 /* All arguments are borrowed until attribution_free. */

@@ -12,6 +12,7 @@ struct fit_view {
     const uint64_t *threads;        /* [samples] as for stretch_divide */
     const struct stretch_use *uses; /* the same */
     const double *cpu_ns;           /* [thread samples] */
+    const double *more_ns;          /* [thread samples]: rows get so much more; NULL: 0 */
     const uint32_t *row;            /* [thread samples] in the rowset */
     const bool *counts;             /* [samples]: is it selected? NULL: all are */
     const bool *waits; /* [thread samples]: is CPU_NS of time that it waited? NULL: no */

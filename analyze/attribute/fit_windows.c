@@ -444,6 +444,16 @@ static void add_totals(struct fit_windows *w)
     }
 }
 
+/* Rows have the CPU times of the recording, even if sightings must count equally for their powers. */
+static void add_more(struct fit_windows *w)
+{
+    const struct fit_view *v = w->view;
+    for (size_t i = 0, k = 0; i < v->stretch->count; i++)
+        for (size_t end = k + v->threads[i]; k < end; k++)
+            if (v->counts == NULL || v->counts[i])
+                w->total[w->fit->of[k]] += v->more_ns[k];
+}
+
 static void end_of_stretch(struct fit_windows *w)
 {
     struct fit *fit = w->fit;
@@ -457,6 +467,8 @@ static void end_of_stretch(struct fit_windows *w)
         if (n + 1 < w->count)
             fit_end_window(fit, false);
     }
+    if (w->view->more_ns != NULL)
+        add_more(w);
     add_totals(w);
     fit->entry_count = 0;
     fit->mode = w->mode;

@@ -96,6 +96,16 @@ static double *join_busy(const double *a, size_t count, const double *b, size_t 
     return both;
 }
 
+/* The same for equal CPU times, of COUNT and MORE thread samples; if only one part has any, the other one has its CPU times. */
+static uint64_t *join_equal(const struct pbin_samples *a, size_t count,
+                            const struct pbin_samples *b, size_t more)
+{
+    bool any = (a->equal_ns != NULL && count > 0) || (b->equal_ns != NULL && more > 0);
+    return any ? join(a->equal_ns != NULL ? a->equal_ns : a->cpu_ns, count,
+                      b->equal_ns != NULL ? b->equal_ns : b->cpu_ns, more)
+               : NULL;
+}
+
 /* All but the first COUNT, which have THREADS thread samples. */
 static struct pbin_samples skip(const struct pbin_samples *s, size_t count, size_t threads)
 {
@@ -108,6 +118,8 @@ static struct pbin_samples skip(const struct pbin_samples *s, size_t count, size
     rest.thread += threads;
     rest.location += threads;
     rest.cpu_ns += threads;
+    if (rest.equal_ns != NULL)
+        rest.equal_ns += threads;
     if (rest.busy_ns != NULL)
         rest.busy_ns += count;
     return rest;
@@ -132,7 +144,8 @@ static void hold(struct weigher *w, size_t take)
                     join(old.thread, old.thread_sample_count, more->thread, threads),
                     join(old.location, old.thread_sample_count, more->location, threads),
                     join(old.cpu_ns, old.thread_sample_count, more->cpu_ns, threads),
-                    join_busy(old.busy_ns, old.count, more->busy_ns, take)};
+                    join_busy(old.busy_ns, old.count, more->busy_ns, take),
+                    join_equal(&old, old.thread_sample_count, more, threads)};
     free_held(w);
     memcpy(w->held, held, sizeof held);
     w->in = (struct pbin_samples){.count = old.count + take,
@@ -144,6 +157,7 @@ static void hold(struct weigher *w, size_t take)
                                   .location = held[4],
                                   .cpu_ns = held[5],
                                   .busy_ns = held[6],
+                                  .equal_ns = held[7],
                                   .cpu_most = UINT64_MAX};
     w->next = w->next_thread = 0;
     w->rest = take < more->count ? skip(more, take, threads) : (struct pbin_samples){.count = 0};
@@ -521,6 +535,7 @@ static struct weighed *begin_window(struct weigher *w)
     v->thread = in->thread + w->next_thread;
     v->location = in->location + w->next_thread;
     v->cpu_ns = in->cpu_ns + w->next_thread;
+    v->equal_ns = in->equal_ns != NULL ? in->equal_ns + w->next_thread : NULL;
     weigh_intervals(w, v);
     return v;
 }

@@ -25,7 +25,8 @@ struct weighed {
     size_t count, thread_samples;
     const uint64_t *threads;                    /* [count]: number of thread samples of each */
     const uint64_t *thread, *location, *cpu_ns; /* [thread_samples] */
-    const uint64_t *interval_ns;                /* [count] as recorded */
+    const uint64_t *equal_ns;    /* [thread_samples] as in struct pbin_samples, or NULL */
+    const uint64_t *interval_ns; /* [count] as recorded */
     exact begin; /* time of the sample before the window, since the start [2^-32 ns] */
     exact *at;   /* [count] time of each sample, since the start [2^-32 ns] */
     exact *
@@ -115,7 +116,7 @@ struct weigher {
     struct pbin_samples in;     /* what was added; weighed up to NEXT */
     size_t next, next_thread;
     struct pbin_samples rest; /* what was added and is not yet in IN */
-    void *held[7];            /* the columns of IN if the weigher owns them */
+    void *held[8];            /* the columns of IN if the weigher owns them */
     bool finished;
     bool
         packs; /* weigher_next_packed is in use: samples that it does not take are weighed one by one */

@@ -308,7 +308,7 @@ static size_t take_stretch(struct weigher *w)
     if (count < 2)
         return SIZE_MAX;
     size_t thread_samples = count_threads(w, count);
-    if (thread_samples == SIZE_MAX ||
+    if (thread_samples == SIZE_MAX || in->equal_ns != NULL ||
         (in->cpu_most >= PACKED_MAX_NS &&
          fitting_times(in->cpu_ns + w->next_thread, 1, thread_samples) < thread_samples))
         return SIZE_MAX;

@@ -485,6 +485,8 @@ static int put_samples(struct conversion *c, struct error *err)
             return -1;
         symbolizer_count(symbolizer, c->map_samples);
     }
+    if (c->weights.any_equal)
+        pbin_declare_equal(c->writer);
     if (c->weighed)
         c->seen = seen_conversion_new(c->raw, &c->weights, c->spaces, c->writer, c->locations);
     return convert_samples(c->raw, c->writer, c->locations, c->seen, c->reporter, err);

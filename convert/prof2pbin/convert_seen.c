@@ -251,19 +251,21 @@ static inline bool put_thread_sample(struct seen_conversion *c, const struct raw
                                      const struct pbin_room *room, size_t to)
 {
     uint8_t flags = s->flags != NULL ? s->flags[from] : RAW_RAN;
-    uint64_t used_ns, unsampled_ns = 0;
+    uint64_t used_ns;
     struct tracked *t =
         tracker_follow(&c->tracker, &s->thread_samples[from], flags, time_ns, seat, &used_ns);
-    uint64_t cpu_ns = used_ns;
+    struct cpu_share share = {used_ns, used_ns, 0};
     if (s->flags != NULL)
-        cpu_ns = cpu_weights_take(c->weights, t->thread, flags, used_ns, &unsampled_ns);
+        share = cpu_weights_take(c->weights, t->thread, flags, used_ns);
     if (t->renewed)
         define(c, t);
     room->thread[to] = t->number;
-    room->cpu_ns[to] = cpu_ns + unsampled_ns;
-    if ((flags & RAW_TOTAL) && unsampled_ns == 0)
+    room->cpu_ns[to] = share.cpu_ns + share.unsampled_ns;
+    if (room->equal_ns != NULL)
+        room->equal_ns[to] = share.equal_ns + share.unsampled_ns;
+    if ((flags & RAW_TOTAL) && share.unsampled_ns == 0)
         return false;
-    if (unsampled_ns > 0) {
+    if (share.unsampled_ns > 0) {
         room->location[to] = unsampled(c);
         return true;
     }
@@ -312,7 +314,8 @@ static void put_steady(struct seen_conversion *c, const struct raw_samples *s, s
     size_t each = steady->each;
     for (size_t seat = 0; seat < each; seat++) {
         const struct tracked *t = tracker_seat(&c->tracker, seat);
-        cpu_weights_take_steady(c->weights, t->thread, steady, seat, t->cpu_ns, room->cpu_ns);
+        cpu_weights_take_steady(c->weights, t->thread, steady, seat, t->cpu_ns, room->cpu_ns,
+                                room->equal_ns);
         for (size_t k = seat; k < steady->count; k += each)
             room->thread[k] = t->number;
     }

@@ -65,14 +65,14 @@ static void divide_nominal(struct weighed_thread *thread, const struct steady *s
         uint64_t used_ns = s->thread_samples[i].cpu_ns - known_ns, share_ns = 0;
         known_ns = s->thread_samples[i].cpu_ns;
         if ((s->flags[i] & RAW_RAN) && (t.left > 0 || cpu_weights_open(&t)))
-            share_ns = cpu_weights_divide(&t, used_ns > 0 && !t.equal ? used_ns : 1);
+            share_ns = cpu_weights_divide(&t, used_ns > 0 && !t.alike ? used_ns : 1);
         cpu_ns[i] = share_ns;
     }
     *thread = t;
 }
 
 void cpu_weights_take_steady(struct cpu_weights *w, uint32_t thread, const struct steady *s,
-                             size_t seat, uint64_t known_ns, uint64_t *cpu_ns)
+                             size_t seat, uint64_t known_ns, uint64_t *cpu_ns, uint64_t *equal_ns)
 {
     struct weighed_thread *t = &w->threads[thread];
     t->records -= s->count / s->each;
@@ -80,6 +80,10 @@ void cpu_weights_take_steady(struct cpu_weights *w, uint32_t thread, const struc
         divide_nominal(t, s, seat, known_ns, cpu_ns);
     else
         divide_equally(t, s, seat, cpu_ns);
+    if (equal_ns != NULL && t->equal != NULL)
+        divide_equally(t->equal, s, seat, equal_ns);
+    for (size_t i = seat; i < s->count && equal_ns != NULL && t->equal == NULL; i += s->each)
+        equal_ns[i] = cpu_ns[i];
 }
 
 static void close_stretch(struct weighed_thread *t)
@@ -496,7 +500,7 @@ static void share_pool(struct weighed_thread *t, struct pool *pool)
     t->total_ns = division_next(&pool->shares, pool->cpu_ns, t->sightings, pool->sightings);
     t->stretches[0] = (struct stretch){t->sightings, t->total_ns};
     t->count = 1;
-    t->equal = true;
+    t->alike = true;
 }
 
 /* Gives T, which was seen, its part of the CPU time of the orphans of GROUP. */
@@ -825,6 +829,16 @@ static uint64_t mean_stretch(const struct cpu_weights *w)
     return sum > 0 ? (uint64_t)ceil(squares / sum) : 0;
 }
 
+static struct weighed_thread *copy_stretches(const struct weighed_thread *t)
+{
+    struct weighed_thread *copy = mem_zalloc(1, sizeof *copy);
+    copy->stretches = mem_alloc((t->count + 1) * sizeof *copy->stretches);
+    for (size_t i = 0; i < t->count; i++)
+        copy->stretches[i] = t->stretches[i];
+    copy->count = t->count;
+    return copy;
+}
+
 static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracker *tracker,
                    struct error *err)
 {
@@ -841,9 +855,13 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
     place_orphans(w, &raw->ext, tracker);
     w->divided = w->nominal ? 0 : mean_stretch(w);
     for (size_t i = 0; i < w->count; i++) {
-        if (w->threads[i].records > SHORT_AGED) /* others may have been pooled */
-            bursts_divide(&w->threads[i]);
-        bursts_delete(&w->threads[i]);
+        struct weighed_thread *t = &w->threads[i];
+        if (t->bursts != NULL && w->keeps_equal)
+            t->equal = copy_stretches(t);
+        w->any_equal |= t->equal != NULL;
+        if (t->records > SHORT_AGED) /* others may have been pooled */
+            bursts_divide(t);
+        bursts_delete(t);
     }
     raw_rewind(raw);
     return 0;
@@ -865,7 +883,8 @@ int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct e
 {
     struct tracker tracker;
     *w = (struct cpu_weights){.nominal = raw_facts_engine(&raw->ext.facts, "perf")};
-    w->by_bursts = !w->nominal && raw->ext.source_count == 0;
+    w->by_bursts = !w->nominal;
+    w->keeps_equal = w->by_bursts && raw->ext.source_count > 0;
     w->gap_ns = w->nominal ? UINT64_MAX : least_gap(&raw->ext.facts);
     w->by_image = mem_zalloc(raw->ext.image_count + 1, sizeof *w->by_image);
     w->kernel = kernel_share_new(&raw->ext);
@@ -881,6 +900,9 @@ void cpu_weights_free(struct cpu_weights *w)
     for (size_t i = 0; i < w->count; i++) {
         free(w->threads[i].stretches);
         free(w->threads[i].ages_ns);
+        if (w->threads[i].equal != NULL)
+            free(w->threads[i].equal->stretches);
+        free(w->threads[i].equal);
         bursts_delete(&w->threads[i]);
     }
     free(w->threads);

@@ -28,8 +28,8 @@
  * explain: MISSED times the CPU time that is sampled once on average. What the kernel counted for a process or the run,
  * and the engine did not, is unsampled, too. All CPU time is accounted for.
  *
- * Without a power source, sightings of a long thread that sleeps are divided by how long it had run (bursts.h). With one, sightings
- * must count equally, because their number in a window of the sensor is compared to its CPU time.
+ * Sightings of a long thread that sleeps are divided by how long it had run (bursts.h). With a power source, the CPU times without that
+ * are kept, too: least squares compare the number of sightings in a window of the sensor with its CPU time.
  *
  * Crowds of short threads with the same name are pooled even if none was missed. With ptrace, the ages of sightings are
  * known, and the pool is divided by these (age_strata.h); threads keep their CPU time unless some of the pool were missed.
@@ -61,6 +61,7 @@ struct cpu_weights {
     size_t count, capacity;
     bool nominal;                /* CPU time between totals is only nominal */
     bool by_bursts;              /* long threads are divided by bursts */
+    bool keeps_equal, any_equal; /* their equal CPU times are kept; there are any */
     struct kernel_share *kernel; /* NULL: all sightings in the kernel are correct */
     uint64_t misplaced;          /* sightings in the wrong place */
     uint64_t *by_image;          /* CPU time of images [ns] */
@@ -85,22 +86,41 @@ const char *cpu_weights_target(const struct cpu_weights *weights, const struct r
 bool cpu_weights_open(struct weighed_thread *thread);
 uint64_t cpu_weights_divide(struct weighed_thread *thread, uint64_t weight);
 
-/* CPU time [ns] of the next record of thread number THREAD, with FLAGS; USED_NS comes from tracker_follow. Sets
- * *UNSAMPLED_NS to the CPU time that belongs to no sighting. */
-static inline uint64_t cpu_weights_take(struct cpu_weights *weights, uint32_t thread, uint8_t flags,
-                                        uint64_t used_ns, uint64_t *unsampled_ns)
+/* The CPU time of the next sighting of a thread whose CPU time is exact [ns]. */
+static inline uint64_t cpu_weights_take_one(struct weighed_thread *t)
 {
-    struct weighed_thread *t = &weights->threads[thread];
-    *unsampled_ns = --t->records == 0 ? t->own_ns + (t->orphan ? t->total_ns : 0) : 0;
-    if ((flags & (RAW_RAN | RAW_TOTAL)) != RAW_RAN || (t->left == 0 && !cpu_weights_open(t)))
+    if (t->left == 0 && !cpu_weights_open(t))
         return 0;
-    if (weights->nominal)
-        return cpu_weights_divide(t, used_ns > 0 && !t->equal ? used_ns : 1);
     t->left--;
     uint64_t odd = t->odd + t->rest,
              more = odd >= t->weight; /* not a jump, which the processor would mispredict */
     t->odd = odd - (t->weight & -more);
     return t->each_ns + more;
+}
+
+/* CPU time of a record [ns]. */
+struct cpu_share {
+    uint64_t cpu_ns;
+    uint64_t equal_ns;     /* if all sightings of a stretch get the same */
+    uint64_t unsampled_ns; /* in addition: belongs to no sighting */
+};
+
+/* The CPU time of the next record of thread number THREAD, with FLAGS; USED_NS comes from tracker_follow. */
+static inline struct cpu_share cpu_weights_take(struct cpu_weights *weights, uint32_t thread,
+                                                uint8_t flags, uint64_t used_ns)
+{
+    struct weighed_thread *t = &weights->threads[thread];
+    struct cpu_share share = {0, 0, 0};
+    if (--t->records == 0)
+        share.unsampled_ns = t->own_ns + (t->orphan ? t->total_ns : 0);
+    if ((flags & (RAW_RAN | RAW_TOTAL)) != RAW_RAN)
+        return share;
+    if (!weights->nominal)
+        share.cpu_ns = cpu_weights_take_one(t);
+    else if (t->left > 0 || cpu_weights_open(t))
+        share.cpu_ns = cpu_weights_divide(t, used_ns > 0 && !t->alike ? used_ns : 1);
+    share.equal_ns = t->equal != NULL ? cpu_weights_take_one(t->equal) : share.cpu_ns;
+    return share;
 }
 
 /* Can one of the next COUNT records of thread number THREAD have CPU time that belongs to no sighting? */
@@ -112,9 +132,10 @@ static inline bool cpu_weights_may_end(const struct cpu_weights *weights, uint32
 }
 
 /* The same for all thread samples of STEADY at SEAT, which belong to thread number THREAD and are not its last ones:
- * sets CPU_NS[k] to the CPU time of thread sample k. KNOWN_NS is the CPU time of the thread before them. */
+ * sets CPU_NS[k] to the CPU time of thread sample k, and EQUAL_NS[k], unless that is NULL, to its equal CPU time. KNOWN_NS is the
+ * CPU time of the thread before them. */
 void cpu_weights_take_steady(struct cpu_weights *weights, uint32_t thread,
                              const struct steady *steady, size_t seat, uint64_t known_ns,
-                             uint64_t *cpu_ns);
+                             uint64_t *cpu_ns, uint64_t *equal_ns);
 
 #endif

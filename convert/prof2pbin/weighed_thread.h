@@ -34,11 +34,12 @@ struct weighed_thread {
     size_t at;
     uint64_t left, each_ns, rest, odd;
     bool orphan; /* no sighting can get its total */
-    bool equal;  /* all its sightings have the same weight, 1 */
+    bool alike;  /* all its sightings have the same weight, 1 */
     /* If CPU time is exact: what it was at the sightings of a short thread, otherwise NULL, and at its end [ns] */
     uint64_t *ages_ns, life_ns;
     size_t age_capacity;
     struct bursts *bursts; /* of a thread that slept, NULL: it has not, or CPU time is not exact */
+    struct weighed_thread *equal; /* the same before bursts were divided; NULL: no different */
     uint64_t own_ns; /* CPU time that no engine counts: in the kernel at its beginning and end */
 };
 

@@ -302,6 +302,9 @@ uint32_t pbin_define_measure(struct pbin_writer *writer, const struct pbin_measu
 /* Declares that samples have a value of SOURCE in addition to their PMU value. Call it before the first sample. */
 void pbin_declare_value(struct pbin_writer *writer, uint32_t source);
 
+/* Declares that thread samples have a second CPU time: EQUAL_NS of a room. Call it before the first sample. */
+void pbin_declare_equal(struct pbin_writer *writer);
+
 /* Appends a reading of a defined source. The readings of a source must be in order of time, and each must precede the
  * samples that are later. */
 void pbin_put_reading(struct pbin_writer *writer, const struct pbin_reading *reading);
@@ -338,6 +341,7 @@ struct pbin_room {
     uint64_t *const *more_bits;                   /* [pbin_declare_value calls][samples] */
     size_t at;                            /* index in MORE_BITS of the first sample of the room */
     uint64_t *thread, *location, *cpu_ns; /* [thread_samples] */
+    uint64_t *equal_ns; /* [thread_samples] see struct pbin_samples; NULL: not declared */
 };
 int pbin_make_room(struct pbin_writer *writer, size_t count, struct pbin_room *room);
 /* Appends the first SAMPLES samples and THREAD_SAMPLES thread samples of the room. */
@@ -369,6 +373,9 @@ struct pbin_samples {
     const uint64_t *thread;      /* [thread_sample_count]: all of the batch, sample by sample */
     const uint64_t *location;    /* [thread_sample_count] */
     const uint64_t *cpu_ns;      /* [thread_sample_count] */
+    /* [thread_sample_count] CPU time if successive sightings of a thread shared theirs equally; NULL: as CPU_NS; only
+     * with PBIN_WANT_EQUAL */
+    const uint64_t *equal_ns;
     const double *
         busy_ns; /* [count] CPU time of the machine in the interval; NULL: unknown; only with PBIN_WANT_BUSY */
     const uint8_t *
@@ -432,6 +439,7 @@ enum pbin_wanted {
     PBIN_WANT_OPAQUE = 4,    /* non-numeric values, with samples */
     PBIN_WANT_FIT = 8,       /* the columns and sums of least squares */
     PBIN_WANT_MEASURES = 16, /* the values of measures */
+    PBIN_WANT_EQUAL = 32,    /* CPU times if sightings shared them equally, with samples */
 };
 
 /* Makes pbin_reader_next deliver WHAT, too. */

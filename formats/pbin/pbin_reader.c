@@ -67,6 +67,8 @@ struct pbin_reader {
     bool has_opaque; /* values of the next sample block have been read */
     uint8_t *opaque; /* [opaque_count * opaque_size] */
     size_t opaque_count, opaque_size, opaque_capacity;
+    bool has_equal; /* EQUAL holds those of the next sample block */
+    struct column equal;
     double *busy; /* of each sample of the block read last */
     size_t busy_runs, busy_capacity, run_capacity;
 };
@@ -196,6 +198,7 @@ void pbin_reader_close(struct pbin_reader *r)
     sample_columns_free(&r->columns);
     column_free(&r->values);
     free(r->busy);
+    column_free(&r->equal);
     free(r->opaque);
     free(r->busy_run);
     pbin_meta_free(&r->meta);
@@ -677,6 +680,33 @@ static int take_opaque(struct pbin_reader *r, struct pbin_samples *s, struct err
     return 0;
 }
 
+/* The CPU times of the thread samples of the next block, if sightings shared them equally. */
+static int read_equal(struct pbin_reader *r, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    uint32_t count = cursor_u32(in);
+    if ((r->wanted & PBIN_WANT_EQUAL) == 0)
+        return 0;
+    if (count > MAX_BATCH_THREAD_SAMPLES)
+        return fail(r, err, "has more CPU times than a block of samples may");
+    if (column_get(&r->equal, in, count) < 0)
+        return fail(r, err, "column cut short");
+    r->has_equal = true;
+    return 0;
+}
+
+static int take_equal(struct pbin_reader *r, struct pbin_samples *s, struct error *err)
+{
+    s->equal_ns = NULL;
+    if (!r->has_equal)
+        return 0;
+    if (r->equal.count != s->thread_sample_count)
+        return fail(r, err, "the preceding CPU times belong to other samples");
+    s->equal_ns = r->equal.values;
+    r->has_equal = false;
+    return 0;
+}
+
 static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     struct sample_columns *c = &r->columns;
@@ -689,7 +719,8 @@ static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct 
         c->samples.value = (const double *)(const void *)r->values.values;
         r->has_values = false;
     }
-    if (take_busy(r, &c->samples, err) != 0 || take_opaque(r, &c->samples, err) != 0)
+    if (take_busy(r, &c->samples, err) != 0 || take_opaque(r, &c->samples, err) != 0 ||
+        take_equal(r, &c->samples, err) != 0)
         return -1;
     r->samples += c->samples.count;
     r->thread_samples += c->samples.thread_sample_count;
@@ -775,6 +806,8 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
         return read_busy(r, err) != 0 ? -1 : GO_ON;
     if (strcmp(r->block.type, "opaq") == 0)
         return read_opaque(r, err) != 0 ? -1 : GO_ON;
+    if (strcmp(r->block.type, "eqal") == 0)
+        return read_equal(r, err) != 0 ? -1 : GO_ON;
     int taken = read_definitions(r, err);
     if (taken == 0)
         taken = open_members(r, err);
@@ -818,7 +851,7 @@ static int skip_to_part(struct pbin_reader *r, struct error *err)
         stream_spare(r->stream, offset < r->begin);
         if (offset >= r->begin)
             break;
-        r->has_busy = r->has_opaque = false;
+        r->has_busy = r->has_opaque = r->has_equal = false;
         r->samples += get_u32(data + 8, false);
         r->thread_samples += get_u32(data + 12, false);
         if (stream_skip(r->stream, (uint64_t)get_u32(data, false) + BLOCK_OVERHEAD, err) != 0)
@@ -856,7 +889,7 @@ int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct err
 static int read_ahead(struct pbin_reader *r, struct error *err)
 {
     static const char *const ends[] = {"SMPL", "ROWS", "RUNS", "ARCS", "TAIL",
-                                       "vals", "read", "busy", "opaq"};
+                                       "vals", "read", "busy", "opaq", "eqal"};
     const uint8_t *data;
     struct pbin_batch none;
     for (;;) {

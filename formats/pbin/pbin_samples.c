@@ -4,8 +4,6 @@
 
 #include "base/vectors.h"
 
-enum { MAX_BATCH_THREAD_SAMPLES = 1 << 20 };
-
 VECTORS
 static bool are_equal(const uint64_t *a, const uint64_t *b, size_t count)
 {

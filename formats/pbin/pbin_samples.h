@@ -7,7 +7,7 @@
 #include "formats/pbin/pbin.h"
 #include "formats/pbin/pbin_column.h"
 
-enum { MAX_BATCH_SAMPLES = 65536 };
+enum { MAX_BATCH_SAMPLES = 65536, MAX_BATCH_THREAD_SAMPLES = 1 << 20 };
 
 /* Empty when zeroed; sample_columns_free releases the columns. */
 struct sample_columns {

@@ -60,8 +60,10 @@ struct pbin_writer {
     size_t thread_sample_capacity;
     uint64_t interval[BATCH_SAMPLES], value[BATCH_SAMPLES], threads[BATCH_SAMPLES];
     uint64_t *thread, *location, *cpu; /* [thread_sample_capacity] */
-    uint64_t **more;                   /* [more_count][BATCH_SAMPLES]: values in addition */
-    uint32_t *more_source;             /* [more_count] */
+    uint64_t *equal;                   /* the same, if HAS_EQUAL */
+    bool has_equal;
+    uint64_t **more;       /* [more_count][BATCH_SAMPLES]: values in addition */
+    uint32_t *more_source; /* [more_count] */
     size_t more_count, more_capacity, more_source_capacity;
     struct buffer busy; /* of the batch: its runs */
     uint32_t busy_runs;
@@ -257,6 +259,11 @@ void pbin_put_reading(struct pbin_writer *w, const struct pbin_reading *reading)
     buffer_u64(b, reading->busy);
 }
 
+void pbin_declare_equal(struct pbin_writer *w)
+{
+    w->has_equal = true;
+}
+
 void pbin_put_busy(struct pbin_writer *w, uint32_t samples, uint64_t cpu_ns)
 {
     buffer_u32(&w->busy, samples);
@@ -294,6 +301,17 @@ static void put_busy_runs(struct pbin_writer *w)
     w->busy.size = 0;
 }
 
+static void put_equal(struct pbin_writer *w)
+{
+    size_t count = w->thread_sample_count;
+    if (!w->has_equal || count == 0 || memcmp(w->equal, w->cpu, count * sizeof *w->cpu) == 0)
+        return;
+    size_t begin = block_begin(&w->block, "eqal");
+    buffer_u32(&w->block, (uint32_t)count);
+    column_put(&w->block, w->equal, count);
+    block_end(&w->block, begin);
+}
+
 /* The additional values of the batch, a block each. */
 static void put_values(struct pbin_writer *w)
 {
@@ -315,6 +333,7 @@ static int flush_samples(struct pbin_writer *w)
     put_values(w);
     put_busy_runs(w);
     put_opaque(w);
+    put_equal(w);
     size_t begin = block_begin(&w->block, "SMPL");
     buffer_u32(&w->block, (uint32_t)w->count);
     buffer_u32(&w->block, (uint32_t)w->thread_sample_count);
@@ -337,6 +356,9 @@ static void reserve_thread_samples(struct pbin_writer *w, size_t need)
     mem_reserve(&w->location, &capacity, need, sizeof *w->location);
     capacity = same;
     mem_reserve(&w->cpu, &capacity, need, sizeof *w->cpu);
+    capacity = same;
+    if (w->has_equal)
+        mem_reserve(&w->equal, &capacity, need, sizeof *w->equal);
     w->thread_sample_capacity = capacity;
 }
 
@@ -366,6 +388,7 @@ int pbin_make_room(struct pbin_writer *w, size_t count, struct pbin_room *room)
         w->thread + w->thread_sample_count,
         w->location + w->thread_sample_count,
         w->cpu + w->thread_sample_count,
+        w->has_equal ? w->equal + w->thread_sample_count : NULL,
     };
     return 0;
 }
@@ -391,6 +414,8 @@ int pbin_put_sample(struct pbin_writer *w, uint64_t interval_ns, double value,
         room.thread[i] = threads[i].thread;
         room.location[i] = threads[i].location;
         room.cpu_ns[i] = threads[i].cpu_ns;
+        if (room.equal_ns != NULL)
+            room.equal_ns[i] = threads[i].cpu_ns;
     }
     pbin_fill_room(w, 1, count);
     return 0;
@@ -528,6 +553,7 @@ static void free_writer(struct pbin_writer *w)
     free(w->thread);
     free(w->location);
     free(w->cpu);
+    free(w->equal);
     for (size_t i = 0; i < w->more_count; i++)
         free(w->more[i]);
     free(w->more);

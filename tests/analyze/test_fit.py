@@ -126,6 +126,28 @@ class FitTest(tool.Case):
             ["pbin-aggregate", "-q", "--format", "json", path]).out)["total"]["energy"])
         self.assertIn("_residual", rows)
 
+    def test_equal_cpu_times(self):
+        """If a profile has them, the fit uses them in place of CPU times, which only the times of rows show."""
+        for seed, missing, threads in ((1, range(0), 2), (2, range(1000, 2100), 2), (3, range(0), 1)):
+            rng, alike, weighted = random.Random(seed), wandering(seed, threads=threads), []
+            for i, sample in enumerate(alike):
+                equal = [ns for _, _, ns in sample.entries]
+                other = equal if i in missing else [ns * rng.randrange(1, 4) // 2 for ns in equal]
+                weighted.append(pbin.Sample(sample.interval_ns, sample.value, [(t, f, ns) for (t, f, _), ns in zip(sample.entries, other)],
+                                            equal))
+            a, b = self.put("a.pbin", make(alike, threads)), self.put("b.pbin", make(weighted, threads), batch=75)
+            one, other = self.sums(a), self.sums(b)
+            self.assertEqual(one[1], other[1])
+            rows, total = self.rows(b)
+            self.assertAlmostEqual(total["time"], sum(ns for s in weighted for _, _, ns in s.entries) / 1e9, 9)
+            self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
+            for name, row in self.rows(a)[0].items():
+                if name.startswith("f"):  # the same powers of these times
+                    self.assertAlmostEqual(rows[name]["power"], row["power"], delta=0.01 * row["power"])
+                    more = (rows[name]["time"] - row["time"]) * 1e9
+                    columns = [next(c[2] for c in sums[0] if c[1] == name) / 2**32 for sums in (one, other)]
+                    self.assertAlmostEqual(columns[1] - columns[0], more, delta=1e-6 * abs(more) + 20)
+
     def test_powers(self):
         """A third of the time is idle, at 3 W; functions use 10, 20 and 30 W more."""
         rng, samples = random.Random(3), []

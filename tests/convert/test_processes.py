@@ -173,14 +173,17 @@ class Rule(Case):
     def check(self, run, times, ext, used=None):
         profile = self.convert(run, times, ext)
         expected, unsampled = cpuweights.weigh(run, times, ext)
+        equal = cpuweights.weigh(run, times, ext, equal=True)[0] if ext.sources else expected
         whole = 0
         for number, (sample, got) in enumerate(zip(run.samples, profile.samples)):
-            wanted = []
+            wanted, wanted_equal = [], []
             for seat, record in enumerate(sample.threads):
                 at = (number, seat)
                 if not record.flags & TOTAL or unsampled.get(at):
                     wanted.append((record.tid, expected.get(at, 0) + unsampled.get(at, 0)))
+                    wanted_equal.append(equal.get(at, 0) + unsampled.get(at, 0))
             self.assertEqual([(profile.threads[e[0]].tid, e[2]) for e in got.entries], wanted, number)
+            self.assertEqual([e[2] for e in got.entries] if got.equal is None else list(got.equal), wanted_equal, number)
             for seat, entry in enumerate(got.entries):
                 if self.where(profile, entry)[1] == "_unsampled":
                     self.assertGreater(entry[2], 0)

@@ -204,6 +204,21 @@ class Dialects(tool.Case):
             self.assertEqual(got, want)
             self.assertEqual("PMU values of 1025 bytes are left out" in ended.err, size > 1024)
 
+    def test_damaged_equal_cpu_times(self):
+        profile = pbin.Profile({"name": "x", "pmu": pbin.POWER, "unit": "W", "cpu_time": 1, "times": 1, "samples": 400}, [pbin.Thread(1, 1, "x")],
+                               [pbin.Location(0x1000, "x", [pbin.Frame("f", "f", "", 0)])],
+                               [pbin.Sample(10**6, 1 + i % 7, [(0, 0, 10**6)], [10**6 + i % 3 - 1]) for i in range(400)])
+        data = pbin.write(profile)
+        at = data.index(b"eqal") - 4
+        length = struct.unpack_from("<I", data, at)[0]
+        payload = data[at + 8:at + 8 + length]
+        for bad, text in ((payload[:-1], "cut short"), (payload[:3], "cut short"), (struct.pack("<I", 1 << 31) + payload[4:], "more CPU times"),
+                          (struct.pack("<I", 399) + payload[4:], "to other samples")):
+            file = self.file("bad.pbin", data[:at] + pbin.block("eqal", bad) + data[at + length + 16:])
+            ended = tool.run(["pbin-aggregate", "-q", "--energy-model=fit", file])
+            self.assertEqual((ended.status, text in ended.err), (1, True), ended.err)
+            self.assertEqual(tool.run(["pbin-aggregate", "-q", file]).status, 0)
+
     def test_damaged_opaque_values(self):
         run = make_run(PROGRAMS, raw.CUSTOM, count=20)
         data = self.succeeds(["prof2pbin", "-q", self.file("p.bin", raw.write(run, "pperf", late=True, pmu=3))]).out

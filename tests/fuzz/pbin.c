@@ -10,6 +10,8 @@ static void touch_samples(const struct pbin_samples *s)
     input_touch(s->interval_ns, s->count * sizeof *s->interval_ns);
     input_touch(s->value, s->count * sizeof *s->value);
     input_touch(s->threads, s->count * sizeof *s->threads);
+    if (s->equal_ns != NULL)
+        input_touch(s->equal_ns, s->thread_sample_count * sizeof *s->equal_ns);
     if (s->busy_ns != NULL)
         input_touch(s->busy_ns, s->count * sizeof *s->busy_ns);
     input_touch(s->thread, s->thread_sample_count * sizeof *s->thread);
@@ -77,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             pbin_reader_want(reader, PBIN_WANT_BUSY);
             pbin_reader_want(reader, PBIN_WANT_FIT);
             pbin_reader_want(reader, PBIN_WANT_MEASURES);
+            pbin_reader_want(reader, PBIN_WANT_EQUAL);
         }
         if ((data[0] & 32) != 0)
             pbin_reader_want(reader, PBIN_WANT_OPAQUE);

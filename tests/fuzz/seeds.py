@@ -93,6 +93,8 @@ def pbin_seeds():
             profile.readings = [(0, 0, 1, 0), (0, 900_000, 7, 3), (1, 1_000_000, 1 << 60, 4)]
             profile.values = {1: [1.0 * i for i in range(40)]}
             profile.busy = list(range(40))
+            for sample in profile.samples[10:20]:
+                sample.equal = [7] * len(sample.entries)
         data = pbin.write(profile, 15, xxh3)
         for flags in (0, 3, 8, 20) if seed == 1 else (seed % 8,):
             yield f"full{seed}-{flags}", bytes([flags]) + data

@@ -397,8 +397,8 @@ def kernel_times(threads, ext, nominal):
     return own
 
 
-def weigh(run, times, ext):
-    """({(sample, seat): CPU time}, {(sample, seat): unsampled CPU time})."""
+def weigh(run, times, ext, equal=False):
+    """({(sample, seat): CPU time}, {(sample, seat): unsampled CPU time}). EQUAL: bursts are not divided."""
     nominal = ext.facts.get("engine") == "perf"
     threads = split_threads(run, times, ext)
     for t in threads:
@@ -449,7 +449,7 @@ def weigh(run, times, ext):
             for t in group:
                 t.orphan = 0
     for t in threads:
-        if not nominal and not ext.sources and len(t.records) > SHORT_AGED:
+        if not nominal and not equal and len(t.records) > SHORT_AGED:
             by_bursts(t, t.ends)
     times_of = {where: share for t in threads for sightings, cpu in t.stretches
                 for (where, _), share in zip(sightings, divide(cpu, [w for _, w in sightings]))}

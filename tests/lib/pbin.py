@@ -60,6 +60,7 @@ class Sample:
     interval_ns: int
     value: float
     entries: list      # of (thread number, location number, CPU time [ns])
+    equal: list = None  # CPU times of the entries if sightings share them equally [ns]; None: the same
 
 
 @dataclass
@@ -240,6 +241,9 @@ class Writer:
     def put_samples(self, samples):
         self.counts["samples"] += len(samples)
         self.counts["entries"] += sum(len(s.entries) for s in samples)
+        if any(s.equal is not None for s in samples):
+            equal = [ns for s in samples for ns in (s.equal if s.equal is not None else [e[2] for e in s.entries])]
+            self.block("eqal", struct.pack("<I", len(equal)) + column(equal))
         self.block("SMPL", sample_columns(samples))
 
     def put_busy(self, busy, each=1):
@@ -395,7 +399,7 @@ class Reader:
     def __init__(self, data):
         assert data[:16] == SIGNATURE + struct.pack("<II", 1, 0), "header"
         self.data, self.at = data, 16
-        self.profile, self.strings, self.entries = Profile(), [""], 0
+        self.profile, self.strings, self.entries, self.equal = Profile(), [""], 0, None
 
     def read(self):
         kind, c = self.next_block()
@@ -413,6 +417,8 @@ class Reader:
                 return self.profile
             if kind == "SMPL":
                 self.samples(c)
+            elif kind == "eqal":
+                self.equal = c.column(c.take("I"))
             elif kind == "busy":
                 self.profile.busy += [c.take("IQ") for _ in range(c.take("I"))]
             elif kind in ("STRS", "MAPS", "THRD", "LOCS", "RUNS", "ROWS", "ARCS", "prog", "call", "srcs", "read",
@@ -508,12 +514,14 @@ class Reader:
         columns = list(zip(*(c.column(entries) for _ in range(3))))
         assert sum(threads) == entries
         assert all(thread < len(self.profile.threads) and location < len(self.profile.locations) for thread, location, _ in columns)
+        assert self.equal is None or len(self.equal) == entries
         at = 0
         for ns, value, n in zip(interval, bits, threads):
             self.profile.samples.append(Sample(ns, struct.unpack("<d", struct.pack("<Q", value))[0],
-                                               columns[at:at + n]))
+                                               columns[at:at + n], self.equal and self.equal[at:at + n]))
             at += n
         self.entries += entries
+        self.equal = None
 
     def RUNS(self, c):
         self.profile.runs.append(Run(self.string(c), *c.take("QQQ"), Fraction(c.integer(16, True), 2**32),
