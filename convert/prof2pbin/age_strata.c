@@ -12,7 +12,7 @@ struct pool_strata {
     size_t first, count; /* strata */
 };
 
-/* All sightings in pools, by pool and age. Returns how many; caller frees. */
+/* Lists all sightings in pools, by pool and age. Returns their number; caller frees *LIST. */
 static size_t list_sightings(const struct weighed_thread *threads, size_t count,
                              const size_t *pool_of, struct aged_sighting **list)
 {
@@ -26,7 +26,8 @@ static size_t list_sightings(const struct weighed_thread *threads, size_t count,
     return listed;
 }
 
-/* How much of a life of LIFE_NS that began at BEGIN_NS is before the end of STRATUM. */
+/* Returns the CPU time before the end of STRATUM, from BEGIN_NS on, of a thread that used
+ * LIFE_NS. */
 static uint64_t passed(const struct stratum *stratum, uint64_t begin_ns, uint64_t life_ns)
 {
     return (stratum->end < life_ns ? stratum->end : life_ns) - begin_ns;
@@ -42,7 +43,8 @@ static void add_life(struct stratum *strata, size_t count, uint64_t life_ns)
     }
 }
 
-/* A sighting in a thread of LIFE_NS stands for 1 / (how often all of such a life is seen) of these. */
+/* Adds a sighting of a thread of LIFE_NS: it represents 1 / (how often such a thread is seen)
+ * threads. */
 static void add_sighting(struct stratum *strata, size_t count, uint64_t life_ns)
 {
     uint64_t begin_ns = 0;
@@ -60,7 +62,8 @@ static void add_sighting(struct stratum *strata, size_t count, uint64_t life_ns)
     }
 }
 
-/* Finds SEEN and SUM of the strata of a pool, whose sightings are LIST, by iteration: one follows from the other. */
+/* Finds SEEN and SUM of the strata of a pool, whose sightings are LIST. Each depends on the other:
+ * iterates. */
 static void estimate(const struct weighed_thread *threads, const struct aged_sighting *list,
                      struct stratum *strata, size_t count)
 {
@@ -101,14 +104,14 @@ static void divide_among_strata(struct stratum *strata, size_t count, uint64_t c
         uint64_t due_ns = division_scale(base_ns, known_so_far_ns, known_ns);
         if (base_ns < cpu_ns)
             due_ns += (uint64_t)((double)(cpu_ns - base_ns) * (missing_so_far / missing));
-        if (i + 1 == count || due_ns > cpu_ns) /* a double of 2^53 ns or more may be too large */
+        if (i + 1 == count || due_ns > cpu_ns) /* a double may be rounded up from 2^53 ns on */
             due_ns = cpu_ns;
         strata[i].known_ns = due_ns - given_ns;
         given_ns = due_ns;
     }
 }
 
-/* A stretch for each sighting. */
+/* Replaces the stretches of T by one for each sighting. */
 static void open_stretches(struct weighed_thread *t)
 {
     t->count = 0;
@@ -123,8 +126,8 @@ static void add_up(struct weighed_thread *t)
         t->total_ns += t->stretches[i].cpu_ns;
 }
 
-/* Divides the strata once, and those of complete pools in turn with the threads, until both have about their CPU times (iterative
- * proportional fitting). */
+/* Divides time among the strata once; for complete pools, alternately among strata and threads,
+ * until both have about their CPU times (iterative proportional fitting). */
 static void divide(struct weighed_thread *threads, size_t count, const size_t *pool_of,
                    const struct pool *pools, const struct aged_sighting *list, size_t listed,
                    const struct stratum *strata)

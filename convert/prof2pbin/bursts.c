@@ -16,22 +16,23 @@ struct burst {
 };
 
 struct bursts {
-    size_t first; /* stretch from which on all is known */
+    size_t first; /* first stretch from which on all bursts are known */
     struct burst *list;
     size_t count, capacity;
     uint64_t *ages_ns; /* of sightings: CPU time since their burst began */
     size_t aged, age_capacity;
     uint64_t *ends_ns; /* CPU time of the thread at the ends of all stretches, as measured */
-    size_t *alone, alone_count, alone_capacity; /* stretches that are not like those around them */
+    size_t *alone, alone_count, alone_capacity; /* stretches that differ from those around them */
 };
 
-/* The whole of a burst, where ages are parts of it. */
+/* Ages are parts of a burst: WHOLE is all of it. */
 #define WHOLE (UINT64_C(1) << 32)
 
-/* What waking up costs in the kernel, before the first user code, and so is not seen: it belongs to no age. */
+/* CPU time of waking up in the kernel, before the first user code. It is not seen, and belongs to
+ * no age. */
 static const uint64_t wake_ns = 10000;
 
-/* Stretches in a row, and what is known of them. */
+/* Successive stretches, and the known facts about them. */
 struct burst_pool {
     size_t begin, end;       /* stretches */
     size_t first_sighting;   /* in ages_ns */
@@ -95,7 +96,7 @@ static uint64_t end_of_burst(const struct weighed_thread *t, size_t number)
     return number + 1 < b->count ? b->list[number + 1].begin_ns : b->ends_ns[t->count - 1];
 }
 
-/* Adds what a burst of LENGTH_NS used from FROM_NS to TO_NS after its beginning. */
+/* Adds the CPU time that a burst of LENGTH_NS used from FROM_NS to TO_NS after its beginning. */
 static void add_burst(struct stratum *strata, size_t count, uint64_t length_ns, uint64_t from_ns,
                       uint64_t to_ns)
 {
@@ -110,7 +111,7 @@ static void add_burst(struct stratum *strata, size_t count, uint64_t length_ns, 
     }
 }
 
-/* Adds the bursts of POOL to STRATA, as far as they are in it. Returns how many. */
+/* Adds the parts of bursts that are in POOL to STRATA. Returns the number of bursts. */
 static size_t add_bursts(const struct weighed_thread *t, const struct burst_pool *pool,
                          struct stratum *strata, size_t count)
 {
@@ -125,8 +126,8 @@ static size_t add_bursts(const struct weighed_thread *t, const struct burst_pool
     return bursts;
 }
 
-/* The COUNT sightings of POOL, with the part of their burst that had passed. They are numbered as stretches, from FIRST on. Caller
- * frees. */
+/* Returns the COUNT sightings of POOL, with the part of their burst that had passed as their age.
+ * They are numbered as stretches, from FIRST on. Caller frees. */
 static struct aged_sighting *list_sightings(const struct weighed_thread *t,
                                             const struct burst_pool *pool, size_t count,
                                             size_t first)
@@ -145,7 +146,8 @@ static struct aged_sighting *list_sightings(const struct weighed_thread *t,
     return list;
 }
 
-/* Divides strata and stretches of POOL in turn; TO has a stretch for each sighting, from FIRST on. */
+/* Divides CPU time alternately among the strata and the stretches of POOL. TO has a stretch for
+ * each sighting, from FIRST on. */
 static void fit(const struct weighed_thread *t, const struct burst_pool *pool,
                 const struct aged_sighting *list, const struct stratum *strata, size_t count,
                 struct weighed_thread *to, size_t first)
@@ -184,7 +186,8 @@ static void settle(const struct weighed_thread *t, const struct burst_pool *pool
     free(list);
 }
 
-/* Divides the stretches from BEGIN to END, with SIGHTINGS of which FIRST is the first, into pools of the same size. */
+/* Divides the stretches from BEGIN to END, which have SIGHTINGS sightings from number FIRST on,
+ * into pools of equal size. */
 static void settle_part(const struct weighed_thread *t, size_t begin, size_t end, size_t first,
                         size_t sightings, struct weighed_thread *to)
 {

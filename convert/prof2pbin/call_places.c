@@ -1,4 +1,4 @@
-/* Which system calls were seen too often.
+/* Estimates which system calls were seen too often.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/call_places.h"
 
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 
 enum { PAGE = 4096 };
-static const double trust = 1; /* sightings: what the average of all places counts */
+static const double trust = 1; /* the weight of the average of all places [sightings] */
 
 struct call_place {
     double seen[FAULT_SIDES];
@@ -31,8 +31,9 @@ void call_places_count(struct call_places *places, enum fault_side side, uint64_
     places->seen[side]++;
 }
 
-/* The sightings that PLACE would have on other CPUs if threads had been seen where they were. On average, a PART were.
- * The mean of what is likely after the sightings on the CPU of the sampler. */
+/* Returns the number of sightings that PLACE would have on other CPUs if threads had been seen
+ * where they were: the expected number, given the sightings on the CPU of the sampler. On average,
+ * a PART of all were correct. */
 static double right(const struct call_place *place, double part, double ratio)
 {
     double average = part * place->seen[FAULT_OTHER_CPU] / ratio;
@@ -52,7 +53,7 @@ void call_places_settle(struct call_places *places, double excess, double ratio)
         place->excess = fmax(seen - right(place, 1 - excess / other, ratio), 0);
         sum += place->excess;
     }
-    /* the rest is taken from all that is left, equally */
+    /* the rest is taken from all remaining sightings, equally */
     double factor = sum > excess ? excess / sum : 1, rest = sum < excess ? excess - sum : 0;
     for (uint32_t i = 0; i < places->offsets.count; i++) {
         struct call_place *place = &places->list[i];

@@ -1,10 +1,11 @@
-/* Which system calls were seen too often.
+/* Estimates which system calls were seen too often.
  *
- * A thread on a CPU other than the sampler's continues for some microseconds, and stops at the end of a system call that it
- * begins in that time. So calls that follow user code are seen too often, and calls that follow each other are not. A
- * thread on the CPU of the sampler is seen where it was: so the excess of each place that calls the kernel is the number by
- * which it was seen more often on other CPUs than on that CPU. The average of all places counts as one more sighting, which
- * matters where there are few.
+ * A thread on a CPU other than the sampler's continues for some microseconds, and stops at the end
+ * of a system call that it begins in that time. Calls that follow user code are therefore seen too
+ * often, but calls that follow each other are not. A thread on the CPU of the sampler is seen where
+ * it was. The excess of each place that calls the kernel is the number by which it was seen more
+ * often on other CPUs than on that CPU. The average of all places counts as one more sighting,
+ * which matters for places with few sightings.
  *
  * A place is the offset of its program counter in its page, as in raw_fault_places.h.
  * SPDX-License-Identifier: MIT */
@@ -28,10 +29,12 @@ void call_places_free(struct call_places *places);
 
 /* Counts a sighting in a system call from PC. */
 void call_places_count(struct call_places *places, enum fault_side side, uint64_t pc);
-/* After all sightings have been counted: EXCESS of those on other CPUs were in user code; there were RATIO times as many
- * sightings, of any kind, on other CPUs as on that of the sampler. */
+/* Called after all sightings have been counted: EXCESS of those on other CPUs were in user code;
+ * there were RATIO times as many sightings, of any kind, on other CPUs as on the CPU of the
+ * sampler. */
 void call_places_settle(struct call_places *places, double excess, double ratio);
-/* After call_places_settle: the part of the sightings at PC on other CPUs that were in user code. */
+/* Called after call_places_settle. Returns the part, 0 to 1, of the sightings at PC on other CPUs
+ * that were in user code. */
 double call_places_part(const struct call_places *places, uint64_t pc);
 
 #endif

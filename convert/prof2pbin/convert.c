@@ -66,7 +66,7 @@ static uint64_t nanoseconds(uint64_t us)
     return us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
 }
 
-/* The part of a time for the whole run, from the header, that the available samples took. */
+/* Scales the time US of the whole run, from the header, to the available samples [ns]. */
 static uint64_t part_kept(const struct raw_profile *raw, uint64_t us)
 {
     uint64_t whole = raw->header.samples;
@@ -84,14 +84,15 @@ static const char *target_of(const struct conversion *c)
     return path != NULL ? elf_base_name(path) : NULL;
 }
 
-/* The text at OFFSET in a source, "" if it is not known. */
+/* Returns the text at OFFSET in a source, "" if it is not known. */
 static const char *text_of_source(const struct raw_source *source, size_t offset)
 {
     const char *text = *(char *const *)((const char *)source + offset);
     return text != NULL ? text : "";
 }
 
-/* Whether the text at OFFSET of source number I, a part of the PMU value, is not that of an earlier part. */
+/* Returns whether source number I is a part of the PMU value whose text at OFFSET differs from
+ * those of earlier parts. */
 static bool is_new_text(const struct raw_source *sources, size_t i, size_t offset)
 {
     const char *text = text_of_source(&sources[i], offset);
@@ -101,8 +102,8 @@ static bool is_new_text(const struct raw_source *sources, size_t i, size_t offse
     return sources[i].role == 1 && text[0] != '\0';
 }
 
-/* The different texts at OFFSET of the sources of the PMU value, with BETWEEN between them. The caller frees it. NULL:
- * there are none. */
+/* Joins the different texts at OFFSET of the sources of the PMU value, separated by BETWEEN.
+ * Returns NULL if there are none. Caller frees. */
 static char *texts_of_value(const struct raw_extension *ext, size_t offset, const char *between)
 {
     struct buffer text = {0};
@@ -129,8 +130,8 @@ static uint64_t own_intervals_of(const struct raw_profile *raw)
     return fixed || facts->frequency > RAW_PERF_EACH ? PBIN_OWN_ALIKE : PBIN_OWN_RANDOM;
 }
 
-/* Fills META with texts that are borrowed, only for pbin_writer_open, except its value and scope, which the caller
- * frees. */
+/* Fills META for pbin_writer_open. Its texts are borrowed, except its value and scope, which the
+ * caller frees. */
 static void describe(const struct conversion *c, struct pbin_meta *meta)
 {
     const struct raw_profile *raw = c->raw;
@@ -162,16 +163,17 @@ static void describe(const struct conversion *c, struct pbin_meta *meta)
         .own_intervals = own_intervals_of(raw),
         .divided = c->weights.divided,
     };
-    /* the header of a killed sampler is zeros; otherwise it has microseconds, and the last sample the time to the nanosecond */
+    /* if the sampler was killed, the header is zero; otherwise it has microseconds, while the last
+     * sample has nanoseconds */
     bool same = meta->wall_ns / 1000 == c->weights.last_ns / 1000;
     if ((meta->wall_ns == 0 || same) && c->weighed && raw->energy_ns == UINT64_MAX)
         meta->wall_ns = c->weights.last_ns;
 }
 
-enum { ROOM = 24 /* 2^24 of the largest rows can be added up */ };
+enum { ROOM = 24 /* 2^24 of the largest rows can be added */ };
 
-/* The row for a line of an aggregated profile: time = n * wall / samples, energy = current * volts
- * * wall / samples. Returns 0, or -1 for numbers that cannot be summed. */
+/* Makes the row for a line of an aggregated profile: time = n * wall / samples, energy = current *
+ * volts * wall / samples. Returns 0, or -1 with ERR filled if the numbers cannot be summed. */
 static int row_of(const struct conversion *c, const struct raw_histogram *line,
                   struct pbin_row *row, struct error *err)
 {
@@ -221,7 +223,8 @@ static int add_row(const struct conversion *c, struct row_list *rows,
     return 0;
 }
 
-/* LINE: of all PCs outside every VMMap. The extension says which part of it is the kernel's, and what was idle. */
+/* Adds rows for LINE, the sum over all PCs outside every VMMap. The extension records which part
+ * belongs to the kernel, and the idle current. */
 static int add_outside(const struct conversion *c, struct row_list *rows,
                        const struct raw_histogram *line, struct error *err)
 {
@@ -246,7 +249,8 @@ static int add_outside(const struct conversion *c, struct row_list *rows,
     return idle.current > 0 ? add_row(c, rows, &idle, LABEL_IDLE, err) : 0;
 }
 
-/* Samples outside every VMMap come first, if there are any. */
+/* Reads all lines. Samples outside every VMMap, if there are any, are the first line. Returns 0, or
+ * -1 with ERR filled. */
 static int read_rows(const struct conversion *c, struct row_list *rows, struct error *err)
 {
     const struct raw_histogram nothing = {.unknown = true};
@@ -278,7 +282,8 @@ static void put_run(const struct conversion *c, const struct row_list *rows)
     pbin_put_run(c->writer, &run);
 }
 
-/* Sets the keys. Files that were mapped at the same place one after the other can have the same one. */
+/* Sets the keys of the rows, and joins rows with the same key: those of files that were mapped at
+ * the same place, one after the other. */
 static void join_rows(const struct conversion *c, struct row_list *rows)
 {
     struct strings *keys = strings_new();
@@ -321,12 +326,13 @@ static int put_rows(struct conversion *c, struct error *err)
     return result;
 }
 
-/* Mappings of the extension by what VMMaps record about them: the different files at each place, in order. */
+/* Mappings of the extension by the data that VMMaps also have: the different files at each place,
+ * in order. */
 struct places {
     const struct raw_extension *ext;
     struct strings *known, *files;
     struct buffer key;
-    size_t *first, *last, *next; /* by number in KNOWN, and by mapping: a mapping, + 1 */
+    size_t *first, *last, *next; /* by number in KNOWN (next: by mapping): index of a mapping + 1 */
 };
 
 static uint32_t place_number(struct places *p, uint64_t address, uint64_t size, const char *path)
@@ -352,7 +358,7 @@ static void add_place(struct places *p, size_t index)
     p->last[number] = index + 1;
 }
 
-/* The next file at the place of the VMMap MAP, NULL: none is known. */
+/* Returns the next file at the place of the VMMap MAP, NULL if none is known. */
 static const struct raw_mapx *next_there(struct places *p, const struct code_map *map)
 {
     uint32_t number = place_number(p, map->address, map->size, map->label);
@@ -364,7 +370,8 @@ static const struct raw_mapx *next_there(struct places *p, const struct code_map
     return &p->ext->mapx[found - 1];
 }
 
-/* VMMaps do not identify the file that ran; for a profile of sums, the extension does. */
+/* Adds offsets and build-ids from the extension: VMMaps of an aggregated profile do not identify
+ * the file that ran. */
 static void identify_maps(const struct raw_profile *raw, struct code_map *maps)
 {
     const struct raw_extension *ext = &raw->ext;
@@ -425,7 +432,8 @@ static void report_kernel(const struct conversion *c)
                        stream_name(c->raw->stream), c->weights.misplaced);
 }
 
-/* Everything that must be known before the first sample is written. */
+/* Determines all data that is needed before the first sample is written. Returns 0, or -1 with ERR
+ * filled. */
 static int weigh(struct conversion *c, struct error *err)
 {
     const struct raw_extension *ext = &c->raw->ext;
@@ -447,7 +455,7 @@ static int weigh(struct conversion *c, struct error *err)
     return 0;
 }
 
-/* Mappings of all processes, or of the one that is known; *OWN is to be freed. */
+/* Returns the mappings of all processes, or of the only known one. Caller frees *OWN. */
 static const struct code_map *find_maps(const struct conversion *c, size_t *count,
                                         struct code_map **own)
 {
@@ -455,7 +463,7 @@ static const struct code_map *find_maps(const struct conversion *c, size_t *coun
     return c->spaces == NULL ? *own : address_spaces_maps(c->spaces, count);
 }
 
-/* The time of TEXT, "2024-05-17T08:30:00Z" [s since 1970]; 0: it is not a time. */
+/* Returns the time of TEXT, like "2024-05-17T08:30:00Z" [s since 1970]; 0 if it is not a time. */
 static int64_t parse_time(const char *text)
 {
     struct tm tm = {0};

@@ -10,14 +10,15 @@
 struct convert_options {
     struct converter base;
     double volts;  /* supply voltage [V]; 0: not given */
-    uint64_t cpus; /* 0: as the profile says */
+    uint64_t cpus; /* 0: as the profile records */
 };
 
 /* Checks OPTIONS for RAW: a current needs volts, and a power must not have them. Returns 0, or -1 with ERR filled. */
 int convert_check(const struct raw_profile *raw, const struct convert_options *options,
                   struct error *err);
 
-/* Writes RAW to OUT. Warnings go to REPORTER. Returns 0, or -1 with ERR filled (also by errors of OUT). */
+/* Writes RAW to OUT. Warnings go to REPORTER. Returns 0, or -1 with ERR filled (also for errors of
+ * OUT). */
 int convert_raw(struct raw_profile *raw, const struct convert_options *options, struct output *out,
                 struct reporter *reporter, struct error *err);
 

@@ -1,4 +1,4 @@
-/* The samples of a raw profile, batch by batch into the columns of a pbin.
+/* Converts the samples of a raw profile, batch by batch, to the columns of a pbin.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/convert_samples.h"
 
@@ -27,19 +27,19 @@ struct conversion {
     size_t thread_capacity;
     uint32_t *seats; /* by place in the sample: the number in tids of the last thread there */
     size_t seat_count, seat_capacity;
-    struct seen_conversion *seen; /* NULL: neither processes nor how threads were seen are known */
+    struct seen_conversion *seen; /* NULL: the profile has neither processes nor flags */
     struct source_values *values; /* NULL: the PMU value only */
     struct machine_time machine;
     struct raw_reading_walk walk;
     struct raw_reading reading;           /* the next one */
-    int got_reading;                      /* 1: it is there, 0: no more, -1: error */
+    int got_reading;                      /* 1: there is one, 0: no more, -1: error */
     uint64_t times_ns[RAW_BATCH_SAMPLES]; /* of the samples that are being put, in order */
-    bool begun;                           /* there was a sample before */
+    bool begun;                           /* there was a previous sample */
     uint64_t last_ns;                     /* its time */
-    uint64_t backwards;                   /* sample times that were before the one before */
+    uint64_t backwards;                   /* samples with a time before the previous one's */
 };
 
-/* Begins a thread: a tid that is new, or that was given to another thread. */
+/* Begins a thread whose TID is new or was reused. */
 static void begin_thread(struct conversion *c, struct thread *thread, uint32_t tid)
 {
     thread->tid = tid;
@@ -60,8 +60,8 @@ static struct thread *find_thread(struct conversion *c, uint32_t tid, size_t sea
     return &c->threads[at];
 }
 
-/* The thread of THREAD_SAMPLE, number SEAT in its sample, and the CPU time it used since its last sample. Threads
- * mostly keep their places from sample to sample. */
+/* Returns the number of the thread of THREAD_SAMPLE, number SEAT in its sample, and sets *CPU_NS to
+ * the CPU time since its last sample. Most threads keep their places from sample to sample. */
 static inline uint32_t follow_thread(struct conversion *c,
                                      const struct raw_thread_sample *thread_sample, size_t seat,
                                      uint64_t *cpu_ns)
@@ -85,14 +85,14 @@ static uint64_t interval_of(struct conversion *c, uint64_t time_ns)
     return c->last_ns - before;
 }
 
-/* Everything but the threads of COUNT samples, beginning with number FIRST. */
+/* Writes COUNT samples, beginning with number FIRST, except their threads, to ROOM. */
 static void put_facts(struct conversion *c, const struct raw_samples *s, size_t first, size_t count,
                       const struct pbin_room *room)
 {
     for (size_t i = 0; i < count; i++) {
         room->interval_ns[i] = c->raw->has_times ? interval_of(c, s->time_ns[first + i]) : 0;
         c->times_ns[i] = c->last_ns;
-        if (c->last_ns > c->raw->energy_ns) /* without an interval, there is no energy */
+        if (c->last_ns > c->raw->energy_ns) /* no energy without an interval */
             room->interval_ns[i] = 0;
         room->value_bits[i] = bits_of_double(s->value[first + i]);
         room->threads[i] = s->threads[first + i];
@@ -119,7 +119,7 @@ static void put_threads(struct conversion *c, const uint32_t *threads, size_t co
             room->thread[at] = follow_thread(c, &thread_samples[at], seat, &room->cpu_ns[at]);
 }
 
-/* Passes on the readings up to TIME_NS. Returns 0, or -1. */
+/* Passes on the readings up to TIME_NS. Returns 0, or -1 with ERR filled. */
 static int put_readings(struct conversion *c, uint64_t time_ns, struct error *err)
 {
     for (; c->got_reading > 0 && c->reading.time <= time_ns;
@@ -130,8 +130,8 @@ static int put_readings(struct conversion *c, uint64_t time_ns, struct error *er
     return c->got_reading < 0 ? -1 : 0;
 }
 
-/* The number of samples, beginning with number FIRST, that fit in ROOM; *ENTRIES becomes the number of their thread
- * samples. */
+/* Returns the number of samples, beginning with number FIRST, that fit in ROOM; *THREAD_SAMPLES
+ * becomes the number of their thread samples. */
 static size_t count_fitting(const struct raw_samples *s, size_t first, const struct pbin_room *room,
                             size_t *thread_samples)
 {

@@ -18,10 +18,10 @@ struct recent {
     uint32_t token, location; /* token 0: free */
 };
 
-/* A thread sample of the present samples. */
+/* A thread sample of the current samples. */
 struct next_sighting {
     uint64_t time_ns;
-    size_t next; /* sighting of its thread in user code, NONE_AHEAD */
+    size_t next; /* the next sighting of its thread in user code, NONE_AHEAD */
 };
 
 struct ahead {
@@ -77,8 +77,8 @@ void seen_conversion_delete(struct seen_conversion *c)
 
 enum { NOW = 0 }; /* in place of a later time */
 
-/* The location of PC in IMAGE, where it is mapped NOW or will be at TIME_NS, called from CALLER (a location,
- * PBIN_NO_CALLER). */
+/* Returns the location of PC in IMAGE, by the mappings NOW or at TIME_NS, called from CALLER (a
+ * location, PBIN_NO_CALLER). */
 static uint32_t place(struct seen_conversion *c, uint32_t image, uint64_t pc, uint64_t time_ns,
                       uint32_t caller)
 {
@@ -106,7 +106,7 @@ static uint32_t unsampled(struct seen_conversion *c)
     return locations_place(c->locations, &place);
 }
 
-/* A number for what T has mapped at TIME_NS. */
+/* Returns a number for the mappings of T at TIME_NS. */
 static inline uint32_t token_of(struct seen_conversion *c, struct tracked *t, uint64_t time_ns)
 {
     if (c->spaces == NULL || t->image == RAW_NO_IMAGE)
@@ -124,12 +124,12 @@ static inline struct recent *recent_of(struct seen_conversion *c, uint64_t pc, u
     return &c->recent[numbers_hash((pc ^ caller << 1) + token) & (RECENT - 1)];
 }
 
-/* The location of thread sample AT, in IMAGE when TOKEN is what that has mapped. */
+/* Returns the location of thread sample AT, in IMAGE, whose mappings are TOKEN. */
 static inline uint32_t locate(struct seen_conversion *c, const struct raw_samples *s, size_t at,
                               uint32_t image, uint32_t token)
 {
     uint64_t pc = s->thread_samples[at].pc,
-             caller = 0; /* a caller at 0 is none: no code is there */
+             caller = 0; /* 0: no caller, since there is no code at 0 */
     if (s->callers != NULL && s->flags != NULL && (s->flags[at] & RAW_CALLER))
         caller = s->callers[at];
     struct recent *recent = recent_of(c, pc, caller, token);
@@ -140,8 +140,8 @@ static inline uint32_t locate(struct seen_conversion *c, const struct raw_sample
     return recent->location;
 }
 
-/* Finds, for each thread sample of COUNT samples, beginning with number FIRST, the next of its thread that was seen
- * in user code. */
+/* Finds, for each thread sample of COUNT samples, beginning with number FIRST, the next thread
+ * sample of its thread in user code. */
 static void look_ahead(struct seen_conversion *c, const struct raw_samples *s, size_t first,
                        size_t count, size_t thread_sample, const uint64_t *time_ns)
 {
@@ -167,7 +167,8 @@ static void look_ahead(struct seen_conversion *c, const struct raw_samples *s, s
         }
 }
 
-/* Fills LATER with the next locations of T in user code after SEEN, thread sample AT. Returns their number. */
+/* Fills LATER with the next locations of T in user code after SEEN, which is thread sample AT.
+ * Returns their number. */
 static size_t find_later(struct seen_conversion *c, const struct raw_samples *s, size_t at,
                          const struct sighting *seen, const struct tracked *t, uint32_t *later)
 {
@@ -184,7 +185,7 @@ static size_t find_later(struct seen_conversion *c, const struct raw_samples *s,
     return count;
 }
 
-/* The same for places of SEEN, of thread T, that are farther away. */
+/* Fills LOCATIONS with places of SEEN, of thread T, that are farther away. Returns their number. */
 static size_t find_own(struct seen_conversion *c, const struct sighting *seen,
                        const struct tracked *t, uint32_t *locations)
 {
@@ -196,7 +197,8 @@ static size_t find_own(struct seen_conversion *c, const struct sighting *seen,
     return count;
 }
 
-/* Where SEEN ran before its page fault, one of the COUNT places LATER or of those before; UINT32_MAX: in the code that had it. */
+/* Returns where SEEN ran before its page fault, one of the COUNT places LATER or of those before;
+ * UINT32_MAX: in the code that caused it. */
 static uint32_t before_fault(struct kernel_share *kernel, const struct sighting *seen,
                              const uint32_t *later, size_t count)
 {
@@ -208,7 +210,7 @@ static uint32_t before_fault(struct kernel_share *kernel, const struct sighting 
     return UINT32_MAX;
 }
 
-/* The same; some sightings in the kernel become sightings of user code, and the reverse. */
+/* As locate; some sightings in the kernel become sightings of user code, and the reverse. */
 static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples *s, size_t at,
                              const struct tracked *t, uint32_t token, uint64_t time_ns)
 {
@@ -245,7 +247,7 @@ static void define(struct seen_conversion *c, struct tracked *t)
                               t->image == RAW_NO_IMAGE ? NULL : ext->images[t->image].path);
 }
 
-/* One record. Returns whether it became a thread sample. */
+/* Converts one record. Returns whether it became a thread sample. */
 static inline bool put_thread_sample(struct seen_conversion *c, const struct raw_samples *s,
                                      size_t from, size_t seat, uint64_t time_ns,
                                      const struct pbin_room *room, size_t to)
@@ -275,7 +277,8 @@ static inline bool put_thread_sample(struct seen_conversion *c, const struct raw
     return true;
 }
 
-/* Can STEADY be put at once, with what its threads have mapped at TIME_NS until LAST_NS? Sets their tokens. */
+/* Returns whether STEADY can be put at once, because the mappings of its threads do not change from
+ * TIME_NS to LAST_NS. Sets their tokens. */
 static bool has_tokens(struct seen_conversion *c, const struct steady *steady, uint64_t time_ns,
                        uint64_t last_ns)
 {
@@ -291,7 +294,7 @@ static bool has_tokens(struct seen_conversion *c, const struct steady *steady, u
     return true;
 }
 
-/* The locations of STEADY, which starts at thread sample THREAD_SAMPLE of S. */
+/* Sets LOCATION to the locations of STEADY, which starts at thread sample THREAD_SAMPLE of S. */
 static void put_places(struct seen_conversion *c, const struct raw_samples *s, size_t thread_sample,
                        const struct steady *steady, uint64_t *location)
 {

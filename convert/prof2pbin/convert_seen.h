@@ -18,9 +18,10 @@ struct seen_conversion *seen_conversion_new(const struct raw_profile *raw,
                                             struct locations *locations);
 void seen_conversion_delete(struct seen_conversion *conversion);
 
-/* Fills ROOM, which is large enough, with the thread samples of COUNT samples of SAMPLES, starting at sample FIRST and
- * thread sample THREAD_SAMPLE. TIME_NS[COUNT] are their times, in ascending order. Leaves out records that are not
- * sightings. Returns the number of thread samples in the room. */
+/* Fills ROOM, which must be large enough, with the thread samples of COUNT samples of SAMPLES,
+ * starting at sample FIRST and thread sample THREAD_SAMPLE. TIME_NS[COUNT] are their times, in
+ * ascending order. Leaves out records that are not sightings. Returns the number of thread samples
+ * in the room. */
 size_t seen_conversion_put(struct seen_conversion *conversion, const struct raw_samples *samples,
                            size_t first, size_t count, size_t thread_sample,
                            const uint64_t *time_ns, const struct pbin_room *room);

@@ -98,8 +98,9 @@ static struct weighed_thread *thread_at(struct cpu_weights *w, uint32_t number)
     return &w->threads[number];
 }
 
-/* Returns how much of USED_NS, the CPU time since the last record of T, was used after an edge that ends a stretch: CPU
- * time is assumed to be used evenly. */
+/* Ends the stretch of T at an edge since its last record, if there is one and the stretch has
+ * EDGE_WINDOW sightings. Returns the part of USED_NS, the CPU time since that record, after the
+ * edge: CPU time is assumed to be used evenly. */
 static uint64_t end_at_edge(const struct cpu_weights *w, struct weighed_thread *t, uint64_t used_ns)
 {
     uint64_t passed_ns = w->last_ns - t->seen_ns, before_ns = w->edge_ns - t->seen_ns;
@@ -114,11 +115,11 @@ static uint64_t end_at_edge(const struct cpu_weights *w, struct weighed_thread *
     return used_ns - part_ns;
 }
 
-/* Records of a thread whose CPU time its few sightings do not show well; where these are compared by age, to those of threads of
- * the same name. */
+/* Maximum number of records of a short thread, whose few sightings do not represent its CPU time
+ * well. SHORT_AGED: if they are compared by age, with sightings of threads of the same name. */
 enum { SHORT = 16, SHORT_AGED = 64 };
 
-/* A record of T, which it RAN for or not. */
+/* Counts a record of T. RAN: it was seen running. */
 static void note_age(struct weighed_thread *t, bool ran)
 {
     if (t->records > SHORT_AGED) {
@@ -130,8 +131,8 @@ static void note_age(struct weighed_thread *t, bool ran)
     }
 }
 
-/* CPU time is exact at every record. A sighting that may or may not have run has what was used before it, and so has the first
- * one after a gap. */
+/* CPU time is exact at every record. A sighting that is only assumed to have run gets the CPU time
+ * used before it, as does the first sighting after a gap. */
 static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uint8_t flags,
                       uint64_t used_ns)
 {
@@ -156,7 +157,7 @@ static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uin
         t->after_gap = t->count;
 }
 
-/* CPU time is exact at totals, and since the last one the sum of nominal intervals. */
+/* CPU time is exact at totals; after the last total, it is the sum of nominal intervals. */
 static void add_nominal(struct weighed_thread *t, uint8_t flags, uint64_t used_ns, uint64_t cpu_ns)
 {
     if ((flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN) {
@@ -168,7 +169,7 @@ static void add_nominal(struct weighed_thread *t, uint8_t flags, uint64_t used_n
         uint64_t exact_ns = cpu_ns > t->known_ns ? cpu_ns - t->known_ns : 0;
         t->cpu_ns += exact_ns;
         if (__builtin_add_overflow(t->total_ns, exact_ns, &t->total_ns))
-            t->total_ns = UINT64_MAX; /* is refused */
+            t->total_ns = UINT64_MAX; /* will be rejected */
         t->known_ns = cpu_ns;
         if (t->weight > 0)
             close_stretch(t);
@@ -193,7 +194,7 @@ static int add_thread_sample(struct cpu_weights *w, const struct tracked *tracke
     return 0;
 }
 
-/* As add_exact for each record, which is in no gap, and after no edge. */
+/* The same as add_exact for each record; none is in a gap or after an edge. */
 static void add_steady_sleeper(const struct cpu_weights *w, struct weighed_thread *t,
                                const struct steady *s, size_t seat, uint64_t known_ns)
 {
@@ -253,7 +254,7 @@ static void add_steady_nominal(struct weighed_thread *t, const struct steady *s,
     t->last_ns = known_ns;
 }
 
-/* The same as add_thread_sample of each thread sample. */
+/* The same as add_thread_sample for each thread sample. */
 static int add_steady(struct cpu_weights *w, struct tracker *tracker, const struct steady *s)
 {
     for (size_t seat = 0; seat < s->each; seat++) {
@@ -278,7 +279,7 @@ static int add_steady(struct cpu_weights *w, struct tracker *tracker, const stru
     return 0;
 }
 
-/* Counts each record at AT of S, for kernel_share. */
+/* Counts record AT of S, for kernel_share. */
 static void count_record(struct cpu_weights *w, const struct tracked *tracked,
                          const struct raw_samples *s, size_t at)
 {
@@ -324,14 +325,14 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
     return 0;
 }
 
-/* Ends each thread: what is open joins the last stretch, or becomes a stretch of its own after a gap. Returns 0, or -1 if
- * there is too much CPU time. */
+/* Ends each thread: an open stretch joins the last one, or becomes a stretch of its own after a
+ * gap. Returns 0, or -1 if there is too much CPU time. */
 static int end_threads(struct cpu_weights *w)
 {
     uint64_t sum_ns = 0;
     for (size_t i = 0; i < w->count; i++) {
         struct weighed_thread *t = &w->threads[i];
-        if (w->nominal && t->last_ns > t->known_ns) { /* it never came to a total */
+        if (w->nominal && t->last_ns > t->known_ns) { /* it has no total at the end */
             t->cpu_ns += t->last_ns - t->known_ns;
             if (__builtin_add_overflow(t->total_ns, t->last_ns - t->known_ns, &t->total_ns))
                 return -1;
@@ -351,18 +352,19 @@ static int end_threads(struct cpu_weights *w)
     return 0;
 }
 
-/* What events count for a process that hardly did more than begin and end is wrong by as much as its time, in both
- * directions: such processes are divided together, with the rest of the run. */
+/* Shorter processes [ns] are divided together, with the rest of the run: for a process that did
+ * little more than begin and end, the error of event counts, in either direction, is as large as
+ * its time. */
 static const uint64_t least_known_ns = 10000000;
 
-/* Threads that may stand in for one another. */
+/* Threads that can represent one another. */
 struct group {
     uint64_t time_ns, seen;   /* of threads that were seen running, and their number */
     uint64_t sightings;       /* of short ones among them */
-    uint64_t orphan_ns;       /* of threads that were not, and are still to be placed */
-    struct division shares;   /* of the orphans' */
+    uint64_t orphan_ns;       /* of threads that were not, still to be placed */
+    struct division shares;   /* of orphan_ns */
     size_t first_pool, pools; /* numbers of its pools */
-    uint64_t passed;          /* sightings in these so far */
+    uint64_t passed;          /* sightings in its pools so far */
 };
 
 enum { BY_NAME, BY_PROCESS, BY_BEGINNING, BY_PROGRAM, LEVELS };
@@ -387,15 +389,17 @@ static bool is_short(const struct cpu_weights *w, const struct weighed_thread *t
     return t->count > 0 && t->records <= (!w->nominal && level == BY_NAME ? SHORT_AGED : SHORT);
 }
 
-/* Does T stand for all threads of a process that were never seen? No thread has such an ID. */
+/* Returns whether T represents all threads of a process that were never seen. No thread has such an
+ * ID. */
 static bool is_collective(const struct weighed_thread *t, const struct raw_extension *ext)
 {
     return t->task != NO_TASK && ext->tasks[t->task].tid >> 30 != 0;
 }
 
-/* What threads have in common on LEVEL, as a number. Texts are interned: one pointer means one text. A process whose CPU
- * time is known well keeps it: no other stands for it. Processes of a program that began in the same way come first: forked
- * ones often do something else than others, and are missed more often or less. */
+/* Returns a number for the properties that threads have in common on LEVEL. Texts are interned:
+ * equal pointers mean equal texts. A process whose CPU time is well known keeps it: no other
+ * process represents it. Processes of a program that began in the same way come first: forked
+ * processes often do something else than others, and are missed more often or less often. */
 static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
                        const struct process_times *p, const struct weighed_thread *t, int level)
 {
@@ -405,7 +409,7 @@ static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
     /* without images, pids identify processes */
     uint64_t number = known ? p->process[t->image] : UINT64_C(1) << 31 | (pid & 0x7fffffff);
     if (level == BY_NAME &&
-        is_collective(t, ext)) /* it has the name of the process, not of the threads */
+        is_collective(t, ext)) /* its name is that of the process, not of the threads */
         return number << 32 | UINT32_MAX;
     if (level == BY_NAME)
         return number << 32 | numbers_intern(names, (uintptr_t)name);
@@ -437,7 +441,8 @@ static void group_threads(const struct cpu_weights *w, const struct raw_extensio
     }
 }
 
-/* Divides the time CPU_NS of threads of GROUP, which lived at any time, among its pools in proportion to their sightings. */
+/* Divides CPU_NS, of threads of GROUP that may have run at any time, among its pools in proportion
+ * to their sightings. */
 static void spread(const struct group *group, struct pool *pools, uint64_t cpu_ns)
 {
     struct division division = {0};
@@ -452,8 +457,8 @@ static uint64_t pool_size(const struct cpu_weights *w)
     return w->nominal ? POOL : POOL_AGED;
 }
 
-/* Without orphans, only a group with POOL sightings needs pools, and only on LEVEL BY_NAME; and not if it would blur the CPU times
- * of windows of the power sensor, which are exact. */
+/* Without orphans, only a group with POOL sightings needs pools, only on LEVEL BY_NAME, and only if
+ * the CPU times of windows of the power sensor are not exact: pools would blur them. */
 static void set_pool_counts(const struct cpu_weights *w, struct groups *g, int level)
 {
     bool crowds = level == BY_NAME && w->edges == 0;
@@ -470,7 +475,8 @@ static void set_pool_counts(const struct cpu_weights *w, struct groups *g, int l
     g->pools = mem_zalloc(pools + 1, sizeof *g->pools);
 }
 
-/* Divides the short threads and the orphans of each group into pools of this size or more, in order of their birth. */
+/* Divides the short threads and the orphans of each group into pools of at least pool_size
+ * sightings, in order of creation. */
 static void make_pools(const struct cpu_weights *w, const struct raw_extension *ext,
                        struct groups *g, int level)
 {
@@ -529,7 +535,7 @@ static void share_orphans(struct cpu_weights *w, struct groups *g)
     }
 }
 
-/* CPU time of a thread that cannot have been missed by chance [ns]. */
+/* The most CPU time that a thread missed by chance can have [ns]. */
 static uint64_t most_missed(const struct raw_facts *facts)
 {
     double rate = facts->reached > 0 ? facts->reached : facts->frequency;
@@ -584,35 +590,42 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
     free(times.process);
 }
 
-/* What the kernel counted for processes and for the run, in place of what the engine did.
+/* Replaces the CPU times counted by the engine with those that the kernel counted for processes and
+ * the run.
  *
- * The events of the perf engine count nothing while a thread is created, ends, or is switched to and from: programs that
- * switch 80000 times a second lack a quarter of their time. They also count time that the host of a virtual machine takes from a
- * thread. What the kernel counts for a process, and wait4 reports for the run, is exact:
+ * The events of the perf engine count nothing while a thread is created, ends, or is switched to
+ * and from: programs that switch 80000 times a second lack a quarter of their time. They also count
+ * time that the host of a virtual machine takes from a thread. The kernel's counts for a process,
+ * and for the run (from wait4), are exact:
  *
- *   a process that ended, of 10 ms or more: the kernel counts what a thread used up to the last tick or switch before its
- *                         end, so that a tick of each thread may be missing, or all of a short one. If its threads have
- *                         more than that together, all are reduced in proportion; if they have more, but not as much,
- *                         the count is not used; if they have less, they get equal parts of the rest as unsampled, but
- *                         for the first thread of the program if there are others: it exists until the program is waited
- *                         for, so that what the kernel counted for it is known
- *   other processes:      the same with the rest of the run, but nothing is reduced if there are several, because the
- *                         program may not have waited for all; if there are no others, all threads get equal parts of
- *                         it: the kernel counts a process before its memory is freed */
+ *   a process that ended, of 10 ms or more:
+ *                         the kernel counts the time of a thread up to the last tick or switch
+ *                         before its end, so that up to a tick of each thread may be missing, or
+ *                         all of a short one. If the threads exceed the count by more than that
+ *                         together, all are reduced in proportion; if they exceed it by less, the
+ *                         count is not used. If they have less than the count, they get equal parts
+ *                         of the rest as unsampled, except for the first thread of the program if
+ *                         there are others: it exists until the program is waited for, so that its
+ *                         kernel count is known
+ *   other processes:      the same with the rest of the run, but nothing is reduced if there are
+ *                         several, because the program may not have waited for all of them. If
+ *                         there are no other processes, all threads get equal parts of the rest:
+ *                         the kernel counts a process before its memory is freed */
 
 #define UNKNOWN UINT64_MAX
 
-/* A process, by the number of its first image; the last one is all threads of which the kernel's count is unknown. */
+/* A process, by the number of its first image; the last element is all threads whose kernel count
+ * is unknown. */
 struct process {
     uint64_t kernel_ns;     /* UNKNOWN */
     uint64_t counted_ns;    /* by the engine */
-    uint64_t late_ns;       /* what the kernel may not have counted yet */
-    struct division shares; /* of what the kernel counted */
+    uint64_t late_ns;       /* CPU time that the kernel may not have counted yet */
+    struct division shares; /* of kernel_ns */
     uint64_t shared_ns;     /* unsampled, so far */
     uint64_t left, exact;   /* threads: those that may lack CPU time, and others */
 };
 
-/* May the CPU time of T be less than what the kernel counted? */
+/* Returns whether the CPU time of T may be less than the kernel's count. */
 static bool may_lack(const struct weighed_thread *t, const struct raw_extension *ext)
 {
     return t->task == NO_TASK || ext->image_count == 0 ||
@@ -650,8 +663,8 @@ static uint64_t time_of(const struct raw_cpu *cpu)
     return sane ? sum_ns : MAX_CPU_NS;
 }
 
-/* Both the processes of a pid and its records are in order of time. If there are not as many, one of them did not end or has no
- * record: it is not known which. */
+/* Both the processes of a pid and its records are in order of time. If their numbers differ, some
+ * process did not end or has no record, and it is unknown which: then none gets a record. */
 static void assign_records(const struct tracker *t, const uint32_t *process, struct process *all)
 {
     const struct raw_extension *ext = t->ext;
@@ -683,7 +696,8 @@ static struct process *kernel_process(const struct weighed_thread *t, const uint
     return own->kernel_ns != UNKNOWN ? own : others;
 }
 
-/* What the run has left for the processes of which the kernel's count is unknown. */
+/* Returns the CPU time of the run that is left for the processes whose kernel count is unknown;
+ * UNKNOWN if it cannot be used. */
 static uint64_t rest_of_run(const struct tracker *t, bool nominal, const struct process *all,
                             const struct process *others)
 {
@@ -700,8 +714,7 @@ static uint64_t rest_of_run(const struct tracker *t, bool nominal, const struct 
     return alone || left_ns >= others->counted_ns ? left_ns : UNKNOWN;
 }
 
-/* Gives T, of process P, its part of the CPU time that the kernel counted. LACKS: it may have less
- * than that. */
+/* Gives T, of process P, its part of the CPU time that the kernel counted. LACKS: may_lack. */
 static void give(struct weighed_thread *t, struct process *p, bool lacks)
 {
     if (p->kernel_ns < p->counted_ns) {
@@ -712,7 +725,8 @@ static void give(struct weighed_thread *t, struct process *p, bool lacks)
     }
 }
 
-/* Divides LEFT_NS equally among all threads that may lack CPU time, or all. */
+/* Divides LEFT_NS equally among all threads that may lack CPU time, or among all threads if there
+ * are none. */
 static void give_all(struct cpu_weights *w, const struct raw_extension *ext, uint64_t left_ns)
 {
     uint64_t threads = 0, others = 0;
@@ -750,7 +764,7 @@ static uint64_t tick_of(const struct raw_facts *facts)
     return facts->tick_ns > 0 && facts->tick_ns <= most_tick_ns ? facts->tick_ns : usual_tick_ns;
 }
 
-/* Adds up what the engine has counted. */
+/* Adds the CPU times counted by the engine. */
 static void count_processes(const struct cpu_weights *w, const struct raw_extension *ext,
                             const uint32_t *number, struct process *all)
 {
@@ -766,8 +780,9 @@ static void count_processes(const struct cpu_weights *w, const struct raw_extens
     }
 }
 
-/* If the kernel's count for a process may lack some of what was counted, the process shares that with those without a
- * count. */
+/* If the engine counted more for a process, by no more than the kernel's count may lack, treats the
+ * process as one without a kernel count. If it counted more than that, adds this lack to the
+ * kernel's count. */
 static void settle_late(struct process *all, size_t count)
 {
     struct process *others = &all[count];
@@ -809,14 +824,14 @@ static int apply_kernel_times(struct cpu_weights *w, const struct tracker *track
         if (w->threads[i].records > 0)
             give(&w->threads[i], kernel_process(&w->threads[i], number, all, others),
                  may_lack(&w->threads[i], tracker->ext));
-    if (are_known && rest_ns != UNKNOWN) /* what ends cost after the kernel counts */
+    if (are_known && rest_ns != UNKNOWN) /* the cost of exits, after the kernel's count */
         give_all(w, tracker->ext, rest_ns);
     free(all);
     free(number);
     return is_sane(w) ? 0 : -1;
 }
 
-/* The mean number of sightings in the stretch of a sighting. */
+/* Returns the mean, over sightings, of the number of sightings in the same stretch. */
 static uint64_t mean_stretch(const struct cpu_weights *w)
 {
     double sum = 0, squares = 0;
@@ -867,8 +882,9 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
     return 0;
 }
 
-/* Longer times are gaps [ns]. At the wanted rate, chance makes none as long; where the sampler is slower than wanted, or the
- * program does not get a CPU for a while, short ones are common, and stretches do better with them. */
+/* Returns the interval above which there is a gap [ns]. At the wanted rate, chance makes no
+ * interval that long. If the sampler is slower than wanted, or the program does not get a CPU for a
+ * while, shorter intervals are common, and better divided as part of a stretch. */
 static uint64_t least_gap(const struct raw_facts *facts)
 {
     static const double least_ns = 50e6;

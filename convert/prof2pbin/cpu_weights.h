@@ -1,42 +1,53 @@
-/* The CPU time represented by each sighting of a thread, for profiles that record how threads were seen.
+/* The CPU time represented by each sighting of a thread, for profiles that record how threads were
+ * seen.
  *
- * A waiting thread used its CPU time earlier and elsewhere, so only sightings of running threads are charged. Each
- * sighting at a random moment represents the same CPU time as its neighbours; therefore the CPU time of a stretch is
- * divided equally among its sightings. In simulations (phases f, g and a wait, periods of 0.5 to 10 random intervals),
- * shares are right within 0.4 points, with a standard deviation of 1.0 times sqrt(p (1 - p) / n). Charging the CPU
- * time of each interval to the sighting at its end is wrong by up to 6 points, with up to 1.5 times that deviation.
- * With more sightings in a stretch, longer phases become less exact: with 64, the deviation of phases of 20 and 30 intervals is
- * 1.3 times that with 16. With 8, the least squares of pbin-aggregate would not see that CPU times were divided.
+ * A waiting thread used its CPU time earlier and elsewhere, so only sightings of running threads
+ * are charged. Each sighting at a random moment represents the same CPU time as its neighbours;
+ * therefore the CPU time of a stretch is divided equally among its sightings. In simulations
+ * (phases f, g and a wait, periods of 0.5 to 10 random intervals), shares are correct to within 0.4
+ * percentage points, with a standard deviation of 1.0 times sqrt(p (1 - p) / n). Charging the CPU
+ * time of each interval to the sighting at its end is wrong by up to 6 percentage points, with up
+ * to 1.5 times that deviation. With more sightings in a stretch, longer phases become less exact:
+ * with 64, the deviation of phases of 20 and 30 intervals is 1.3 times that with 16. With 8, the
+ * least squares of pbin-aggregate would not detect that CPU times were divided.
  *
- *   stretch (ptrace): CPU_WINDOW successive sightings of a thread; the remaining ones belong to the last stretch. Its
- *                     CPU time is known exactly from the records at its ends. It also ends at a sample without threads,
- *                     where the power sensor was updated, if it has EDGE_WINDOW sightings: then windows of the sensor have
- *                     an exact CPU time. Between the records around such a sample, CPU time is taken to be used evenly.
- *                     A gap, where the sampler could not run, is a stretch of one sighting, the next one: the CPU time of
- *                     a gap is known, and is not that of the sightings around it. A gap is longer than GAP_WANTED
- *                     intervals at the wanted rate, GAP_MEAN mean intervals, and 50 ms (least_gap).
- *   stretch (perf):   from one total to the next, which is divided among its sightings in proportion to their
- *                     nominal CPU time.
+ *   stretch (ptrace): CPU_WINDOW successive sightings of a thread; the remaining ones belong to the
+ *                     last stretch. Its CPU time is known exactly from the records at its ends. It
+ *                     also ends at a sample without threads, where the power sensor was updated, if
+ *                     it has EDGE_WINDOW sightings: then windows of the sensor have an exact CPU
+ *                     time. Between the records around such a sample, CPU time is assumed to be
+ *                     used evenly. A gap, in which the sampler could not run, is a stretch of one
+ *                     sighting, the next one: the CPU time of a gap is known, and must not go to
+ *                     the sightings around it. A gap is longer than GAP_WANTED intervals at the
+ *                     wanted rate, GAP_MEAN mean intervals, and 50 ms (least_gap).
+ *   stretch (perf):   from one total to the next. Its CPU time is divided among its sightings in
+ *                     proportion to their nominal CPU time.
  *
- * The CPU time of a thread that was never seen running goes to sightings of threads of its process with the same
- * name, or else to those of its process. If its process used less than 10 ms, it goes to such processes of the same
- * program, to those that began in the same way (forked, or by exec) if there are any; others keep their time. The
- * short threads among these represent those that were missed: their CPU time is pooled, POOL sightings at a time, or
- * POOL_AGED if CPU times are exact. What ptrace counts for all threads that it never found has no time, and goes to all
- * pools. If there are no short threads, the others share the CPU time in proportion to theirs. It is reported as
- * unsampled, with the last record of the thread, if no such thread was seen, or if the thread used more than chance can
- * explain: MISSED times the CPU time that is sampled once on average. What the kernel counted for a process or the run,
- * and the engine did not, is unsampled, too. All CPU time is accounted for.
+ * The CPU time of a thread that was never seen running goes to sightings of threads of its process
+ * with the same name, or else to all sightings of its process. If there are none and its process
+ * used less than 10 ms, it goes to such processes of the same program, preferably to those that
+ * began in the same way (forked, or by exec); other processes keep their time. The short threads
+ * among these represent those that were missed: their CPU time is pooled, POOL sightings at a time,
+ * or POOL_AGED if CPU times are exact. The CPU time that ptrace counts for all threads that it
+ * never found cannot be dated, and goes to all pools. If there are no short threads, the others
+ * share the CPU time in proportion to theirs. The CPU time of a missed thread is reported as
+ * unsampled, with the last record of the thread, if none of these threads was seen, or if the
+ * thread used more than chance can explain: MISSED times the CPU time that is sampled once on
+ * average. CPU time that the kernel counted for a process or the run, but the engine did not, is
+ * unsampled, too. All CPU time is accounted for.
  *
- * Sightings of a long thread that sleeps are divided by how long it had run (bursts.h). With a power source, the CPU times without that
- * are kept, too: least squares compare the number of sightings in a window of the sensor with its CPU time.
+ * The CPU time of a long thread that sleeps is divided by how long it had run at each sighting
+ * (bursts.h). With a power source, its CPU times without that are kept, too: least squares compare
+ * the number of sightings in a window of the sensor with its CPU time.
  *
- * Crowds of short threads with the same name are pooled even if none was missed. With ptrace, the ages of sightings are
- * known, and the pool is divided by these (age_strata.h); threads keep their CPU time unless some of the pool were missed.
- * With perf, all sightings of a pool get the same. That engine samples a thread more irregularly at its beginning: the
- * number K of sightings there is right on average, but not the mean of K / N if a thread has few (N). Of 200 threads with
- * two phases of 3 ms CPU time each, at 1 kHz, the first one got 46 % (now 47 % to 50 %). For the same reason, the nominal
- * intervals of these sightings do not count: they come from windows of few sightings.
+ * Crowds of short threads with the same name are pooled even if none was missed. With ptrace, the
+ * ages of sightings are known, and the pool is divided by these (age_strata.h); threads keep their
+ * CPU time unless some threads of the pool were missed. With perf, all sightings of a pool get the
+ * same CPU time. That engine samples a thread more irregularly at its beginning: the number K of
+ * sightings there is correct on average, but the mean of K / N is not if a thread has few sightings
+ * (N). In 200 threads with two phases of 3 ms CPU time each, at 1 kHz, the first phase got 46 %
+ * (now 47 % to 50 %). For the same reason, the nominal intervals of these sightings do not count:
+ * they come from windows of few sightings.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CPU_WEIGHTS_H
 #define CONVERT_PROF2PBIN_CPU_WEIGHTS_H
@@ -63,37 +74,37 @@ struct cpu_weights {
     bool by_bursts;              /* long threads are divided by bursts */
     bool keeps_equal, any_equal; /* their equal CPU times are kept; there are any */
     struct kernel_share *kernel; /* NULL: all sightings in the kernel are correct */
-    uint64_t misplaced;          /* sightings in the wrong place */
+    uint64_t misplaced;          /* sightings to be moved */
     uint64_t *by_image;          /* CPU time of images [ns] */
     uint64_t last_ns;            /* time of the last sample */
-    uint64_t gap_ns;             /* longer times between records are gaps */
+    uint64_t gap_ns;             /* longer intervals between records are gaps */
     uint64_t edges, edge_ns; /* samples without threads, if CPU time is exact; time of the last */
-    uint64_t divided; /* sightings that share CPU time equally, on average over them; 0: none do */
-    size_t missed;    /* threads that were missed more often than chance explains */
-    uint64_t missed_ns; /* their CPU time */
+    uint64_t divided;        /* mean number of sightings that share CPU time equally; 0: none do */
+    size_t missed;           /* threads that were missed more often than chance explains */
+    uint64_t missed_ns;      /* their CPU time */
 };
 
-/* Reads the samples of RAW, whose position is the first sample before and after. Returns 0 with WEIGHTS filled, or -1
- * with ERR filled. Call cpu_weights_free in any case. */
+/* Reads the samples of RAW, which is at its first sample before and after. Returns 0 with WEIGHTS
+ * filled, or -1 with ERR filled. Call cpu_weights_free in any case. */
 int cpu_weights_measure(struct cpu_weights *weights, struct raw_profile *raw, struct error *err);
 void cpu_weights_free(struct cpu_weights *weights);
 
 /* Path of the program whose processes used the most CPU time, borrowed from RAW; NULL if no program is known. */
 const char *cpu_weights_target(const struct cpu_weights *weights, const struct raw_profile *raw);
 
-/* Slow paths of cpu_weights_take: cpu_weights_open opens the next stretch of THREAD; cpu_weights_divide returns the
- * CPU time of a sighting of WEIGHT [ns]. */
+/* Slow paths of cpu_weights_take: cpu_weights_open opens the next stretch of THREAD, and returns
+ * false if there is none; cpu_weights_divide returns the CPU time of a sighting of WEIGHT [ns]. */
 bool cpu_weights_open(struct weighed_thread *thread);
 uint64_t cpu_weights_divide(struct weighed_thread *thread, uint64_t weight);
 
-/* The CPU time of the next sighting of a thread whose CPU time is exact [ns]. */
+/* Returns the CPU time of the next sighting of a thread whose CPU time is exact [ns]. */
 static inline uint64_t cpu_weights_take_one(struct weighed_thread *t)
 {
     if (t->left == 0 && !cpu_weights_open(t))
         return 0;
     t->left--;
     uint64_t odd = t->odd + t->rest,
-             more = odd >= t->weight; /* not a jump, which the processor would mispredict */
+             more = odd >= t->weight; /* no branch, which the processor would mispredict */
     t->odd = odd - (t->weight & -more);
     return t->each_ns + more;
 }
@@ -105,7 +116,8 @@ struct cpu_share {
     uint64_t unsampled_ns; /* in addition: belongs to no sighting */
 };
 
-/* The CPU time of the next record of thread number THREAD, with FLAGS; USED_NS comes from tracker_follow. */
+/* Returns the CPU time of the next record of thread number THREAD, with FLAGS; USED_NS comes from
+ * tracker_follow. */
 static inline struct cpu_share cpu_weights_take(struct cpu_weights *weights, uint32_t thread,
                                                 uint8_t flags, uint64_t used_ns)
 {
@@ -123,7 +135,8 @@ static inline struct cpu_share cpu_weights_take(struct cpu_weights *weights, uin
     return share;
 }
 
-/* Can one of the next COUNT records of thread number THREAD have CPU time that belongs to no sighting? */
+/* Returns whether one of the next COUNT records of thread number THREAD may have CPU time that
+ * belongs to no sighting. */
 static inline bool cpu_weights_may_end(const struct cpu_weights *weights, uint32_t thread,
                                        uint64_t count)
 {

@@ -1,11 +1,11 @@
-/* Divides a whole in proportion to parts, one after the other, so that nothing is lost by rounding.
+/* Divides a whole in proportion to successive parts, so that nothing is lost by rounding.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_DIVISION_H
 #define CONVERT_PROF2PBIN_DIVISION_H
 
 #include <stdint.h>
 
-/* VALUE * PART / WHOLE, rounded down; PART <= WHOLE. 0 if WHOLE is. */
+/* VALUE * PART / WHOLE, rounded down; PART <= WHOLE. 0 if WHOLE is 0. */
 static inline uint64_t division_scale(uint64_t value, uint64_t part, uint64_t whole)
 {
     uint64_t product;

@@ -1,4 +1,4 @@
-/* Names of code that a process made while it ran.
+/* Names of code that a process generated at run time.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/jit_names.h"
 
@@ -20,7 +20,7 @@ struct table {
 
 struct jit_names {
     const struct raw_extension *ext;
-    uint32_t *owner;      /* [image]: the image whose JIT maps it has, NO_JIT */
+    uint32_t *owner;      /* [image]: the image whose JIT maps it uses, NO_JIT */
     struct table *tables; /* [image] */
     struct strings *strings;
 };

@@ -1,11 +1,11 @@
-/* Names of code that a process generated at run time, from the copy of /tmp/perf-PID.map or of a jitdump file in the
- * profile.
+/* Names of code that a process generated at run time, from the copy of /tmp/perf-PID.map or of a
+ * jitdump file in the profile.
  *
  *   text:    lines "HEXADDRESS HEXSIZE NAME"
- *   jitdump: records of code that was loaded or moved, as tools/perf/Documentation/jitdump-specification.txt of Linux has
- *            them, in either byte order
+ *   jitdump: records of code that was loaded or moved, as specified in
+ *            tools/perf/Documentation/jitdump-specification.txt of Linux, in either byte order
  *
- * If code overlaps, the later line or record counts, because the time of a name is unknown.
+ * Where code overlaps, the later line or record counts, because the time of a name is unknown.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_JIT_NAMES_H
 #define CONVERT_PROF2PBIN_JIT_NAMES_H
@@ -20,8 +20,8 @@ struct jit_names;
 struct jit_names *jit_names_new(const struct raw_extension *ext);
 void jit_names_delete(struct jit_names *names);
 
-/* Number of the name of the code at PC in IMAGE; NO_JIT for none. A forked image without a JIT map uses that of its
- * parent. */
+/* Returns the number of the name of the code at PC in IMAGE; NO_JIT for none. A forked image
+ * without a JIT map uses that of its parent. */
 uint32_t jit_names_find(struct jit_names *names, uint32_t image, uint64_t pc);
 
 /* Name NUMBER, borrowed until jit_names_delete. */

@@ -1,4 +1,4 @@
-/* Which sightings in the kernel are true.
+/* Determines which sightings in the kernel are correct.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/kernel_share.h"
 
@@ -13,18 +13,17 @@
 #include "formats/raw/raw_ticks.h"
 
 enum { FEW = 6 };                 /* ticks */
-static const double enough = 100; /* sightings of a side to compare with */
+static const double enough = 100; /* least number of sightings on a side for a comparison */
 static const double usual_tick = 4e6, least_tick = 1e5, most_tick = 1e8; /* [ns] */
 
-/* Sightings on the CPU of the sampler, or on another one. */
+/* Sightings on the CPU of the sampler, or on another CPU. */
 struct side {
     struct raw_share seen;
-    double faults; /* of those in the kernel: page faults */
-    double excess; /* of those in the kernel */
-    double call_part,
-        fault_part;   /* of a program: how much more of these is excess than on average */
-    double suggested; /* of a program: its excess by the windows */
-    double lack;      /* of a program: page faults seen in user code */
+    double faults;                /* of those in the kernel: page faults */
+    double excess;                /* of those in the kernel */
+    double call_part, fault_part; /* of a program: excess of each kind, relative to the average */
+    double suggested;             /* of a program: its excess according to the windows */
+    double lack;                  /* of a program: page faults seen in user code */
 };
 
 /* A process between two records of its ticks. */
@@ -37,7 +36,8 @@ struct window {
 };
 
 struct thread_share {
-    /* how near the next sighting that goes is, in 2^-32: in a system call, in a page fault, in user code */
+    /* the part of a moved sighting that has accumulated, in 2^-32: in a system call, in a page
+     * fault, in user code */
     uint32_t odd, odd_fault, odd_user;
     uint32_t odd_missing; /* the same for a place that is missing */
 };
@@ -48,7 +48,7 @@ struct program {
     struct fault_places faults;
     struct call_places calls;
     struct missing_places missing;
-    bool placed; /* the places of its system calls on other CPUs have excesses of their own */
+    bool placed; /* each place of its system calls on other CPUs has its own excess */
 };
 
 struct kernel_share {
@@ -56,7 +56,7 @@ struct kernel_share {
     struct window *windows; /* by process and time */
     size_t window_count, window_capacity;
     struct numbers pids;
-    size_t *first, *now; /* [number of a pid]: windows */
+    size_t *first, *now; /* [by number of a pid]: windows */
     size_t first_capacity, now_capacity;
     struct numbers paths; /* of programs */
     struct program *programs;
@@ -84,7 +84,7 @@ static void add_window(struct kernel_share *share, uint64_t until, struct raw_sh
         .until = until, .last = until == UINT64_MAX, .program = INTERN_NONE, .ticks = ticks};
 }
 
-/* The number of PID; its windows follow. */
+/* Adds PID, whose windows are added next. Returns its number. */
 static uint32_t add_pid(struct kernel_share *share, uint32_t pid)
 {
     uint32_t number = numbers_intern(&share->pids, pid);
@@ -106,7 +106,7 @@ static struct raw_share ticks_of(const struct raw_ticks *ticks, double tick)
     return (struct raw_share){(double)ticks->user / tick + kernel, kernel};
 }
 
-/* Each process ends with a window without ticks, for what is seen after the last record. */
+/* Each process ends with a window without ticks, for sightings after the last record. */
 static void add_windows(struct kernel_share *share, const struct raw_ticks **order, size_t count)
 {
     double tick = tick_of(share->ext);
@@ -169,7 +169,8 @@ static struct window *window_at(struct kernel_share *share, uint32_t pid, uint64
     return &share->windows[*now];
 }
 
-/* Threads that are seen only a few times must not all round in the same direction. */
+/* Starts each thread at a different remainder, so that rounding does not go in the same direction
+ * for all threads that are seen only a few times. */
 static struct thread_share *thread_at(struct kernel_share *share, uint32_t number)
 {
     mem_reserve(&share->threads, &share->thread_capacity, (size_t)number + 1,
@@ -234,15 +235,17 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
         missing_places_count(&p->missing, seen->side, seen->owner.image, seen->pc);
 }
 
-/* Can page faults be the LACK of kernel time, a part of the CPU time of P? */
+/* Returns whether page faults can explain LACK, the missing kernel time as a part of the CPU time
+ * of P. */
 static bool is_credible(const struct kernel_share *share, const struct program *p, double lack)
 {
     return fault_places_explain(share->ext->facts.page_faults, lack,
                                 p->ticks.all * tick_of(share->ext));
 }
 
-/* System calls are seen rightly on the CPU of the sampler. As many more of them on other CPUs are excess, so that page
- * faults do not count as the code that caused them in their place. */
+/* Divides the excess on other CPUs into system calls and page faults. On the CPU of the sampler,
+ * system calls are seen correctly: those on other CPUs that exceed this rate are removed first, so
+ * that page faults are not moved to user code in their place. */
 static void part_kinds(struct program *p)
 {
     struct side *side = &p->sides[FAULT_OTHER_CPU];
@@ -260,8 +263,9 @@ static void part_kinds(struct program *p)
     side->fault_part = (excess - wrong) / side->faults * (side->seen.kernel / excess);
 }
 
-/* The kernel often keeps the CPU until a page fault is over. Meanwhile, the sampler comes to another CPU: there it sees the page
- * faults that lack on its own. As many are right. */
+/* The kernel often keeps the CPU until a page fault is over. Meanwhile, the sampler moves to
+ * another CPU, and sees there the page faults that are missing on its own. This number of page
+ * faults is correct. */
 static void pair_faults(struct program *p)
 {
     struct side *side = &p->sides[FAULT_OTHER_CPU], *same = &p->sides[FAULT_SAME_CPU];
@@ -294,7 +298,7 @@ static void place_calls(struct program *p)
                        side->seen.all / same->seen.all);
 }
 
-/* Determines the excess or lack of each program. Returns the sum. */
+/* Determines the excess or lack of each program. Returns the sum over all programs. */
 static double settle_programs(struct kernel_share *share)
 {
     double all = 0;
@@ -321,7 +325,7 @@ static double settle_programs(struct kernel_share *share)
     return all;
 }
 
-/* How many sightings of a side of W are too many according to its own ticks. */
+/* Returns the excess of SIDE of W according to its own ticks. */
 static double suggest(const struct window *w, const struct side *side, const struct program *p)
 {
     double part = (w->ticks.kernel + FEW * raw_share_kernel(p->ticks)) / (w->ticks.all + FEW);
@@ -329,8 +333,9 @@ static double suggest(const struct window *w, const struct side *side, const str
     return excess < 0 ? 0 : excess < side->seen.kernel ? excess : side->seen.kernel;
 }
 
-/* Makes the excesses of the windows add up to that of their program, P: a part of what they suggest, or all of that and
- * a part of the other sightings in the kernel. */
+/* Scales the excess of window W so that those of all windows add up to that of their program P: to
+ * a part of the suggested excess, or to all of it and a part of the other sightings in the
+ * kernel. */
 static void divide(struct side *w, const struct side *p)
 {
     double others = p->seen.kernel - p->suggested;
@@ -384,7 +389,7 @@ uint64_t kernel_share_settle(struct kernel_share *share)
     return (uint64_t)(all + 0.5);
 }
 
-/* Is it the turn of this one, if a PART of all goes? */
+/* Returns whether this sighting is moved, if a PART of all is. ODD is the remainder so far. */
 static bool goes(uint32_t *odd, double part)
 {
     uint64_t sum = *odd + (uint64_t)(part * 4294967296.0);

@@ -1,10 +1,11 @@
-/* The CPU time of the machine, in runs of samples.
+/* The CPU time of the machine, for groups of samples.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/machine_time.h"
 
-enum { RUN = 128 /* samples; runs end where their number is a multiple of it */ };
+enum { RUN = 128 /* samples in a group; groups end at multiples of it */ };
 
-/* Reads up to the next reading that differs from the last point, which becomes the point after it. Returns 0, or -1. */
+/* Reads up to the next reading that differs from the last point. It becomes AFTER, and the last
+ * point BEFORE. Returns 0, or -1 with ERR filled. */
 static int next_point(struct machine_time *m, struct error *err)
 {
     struct raw_reading reading;
@@ -44,7 +45,7 @@ void machine_time_end(struct machine_time *m)
     raw_reading_walk_end(&m->walk);
 }
 
-/* The CPU time used up to TIME. */
+/* Returns the CPU time used up to TIME [ns]. */
 static uint64_t time_at(const struct machine_time *m, uint64_t time)
 {
     if (time >= m->after.time)

@@ -1,4 +1,4 @@
-/* How many samples are in each mapping.
+/* Counts the samples in each mapping.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/map_samples.h"
 
@@ -13,7 +13,7 @@ struct counting {
     uint64_t time_ns; /* the latest */
 };
 
-/* The mapping of PC in what T has mapped now; UINT32_MAX for none. */
+/* Returns the mapping of PC in the present address space of T; UINT32_MAX for none. */
 static uint32_t find_map(struct counting *c, struct tracked *t, uint64_t pc)
 {
     if (c->spaces == NULL)

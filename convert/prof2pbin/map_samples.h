@@ -6,8 +6,9 @@
 #include "convert/symbolize/symbolizer.h"
 #include "formats/raw/raw.h"
 
-/* Reads all of RAW, a full profile, adds to SAMPLES how many thread samples ran in each mapping of SYMBOLIZER, and rewinds RAW.
- * PROCESSES: the mappings are those of address_spaces_maps. Returns 0, or -1 with ERR filled. */
+/* Reads all of RAW, a full profile, adds the number of running thread samples in each mapping of
+ * SYMBOLIZER to SAMPLES [by mapping], and rewinds RAW. PROCESSES: the mappings are those of
+ * address_spaces_maps. Returns 0, or -1 with ERR filled. */
 int map_samples_count(struct raw_profile *raw, const struct symbolizer *symbolizer, bool processes,
                       uint64_t *samples, struct error *err);
 

@@ -1,12 +1,14 @@
-/* User code that is seen too rarely from other CPUs than that of its thread, where page faults are frequent.
+/* Estimates how much user code is missed when the sampler and the thread are on different CPUs,
+ * where page faults are frequent.
  *
- * A thread on another CPU stops some microseconds after it was interrupted, often only at the end of its next page fault. What it ran
- * until then may be in a function other than the one that had the page fault. On the CPU of the sampler, threads stop where they are.
- * With s sightings of a place there and o from other CPUs, which have r times as many of all, the place is missing from o: a part of
+ * A thread on another CPU stops some microseconds after it was interrupted, often only at the end
+ * of its next page fault. The code that it ran before may be in a function other than that of the
+ * page fault. On the CPU of the sampler, threads stop where they are. With s sightings of a place
+ * there and o on other CPUs, where all sightings are r times as many, a part of
  *
- *     1 - (o + FEW (1 - m)) / (r s + FEW),    m: the same for all places together, without FEW
+ *     1 - (o + FEW (1 - m)) / (r s + FEW),    m: the same part for all places together, without FEW
  *
- * of its sightings. A place is a block of code of a process.
+ * of the sightings of the place is missing from o. A place is a block of code of a process.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_MISSING_PLACES_H
 #define CONVERT_PROF2PBIN_MISSING_PLACES_H
@@ -33,9 +35,10 @@ void missing_places_free(struct missing_places *places);
 /* Counts a sighting from SIDE in user code at PC of process IMAGE. */
 void missing_places_count(struct missing_places *places, enum fault_side side, uint32_t image,
                           uint64_t pc);
-/* After all sightings have been counted: there are SAME in all on the CPU of the sampler, and OTHER from other CPUs. */
+/* Called after all sightings have been counted: there are SAME in all on the CPU of the sampler,
+ * and OTHER on other CPUs. */
 void missing_places_settle(struct missing_places *places, double same, double other);
-/* The part of the place that is missing. */
+/* Returns the missing part, 0 to 1, of the sightings of the place of PC in IMAGE. */
 double missing_places_part(const struct missing_places *places, uint32_t image, uint64_t pc);
 
 #endif

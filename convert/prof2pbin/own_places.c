@@ -1,4 +1,4 @@
-/* Where threads were seen first in user code.
+/* Records where threads were first seen in user code.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/own_places.h"
 

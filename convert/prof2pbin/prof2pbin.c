@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "convert/prof2pbin/prof2pbin_options.h"
 
-/* What the samples that --salvage kept have lost, to be freed. */
+/* Returns a text about the data missing from the samples that --salvage kept. Caller frees. */
 static char *losses(const struct raw_profile *raw)
 {
     enum pmu_kind kind = raw_pmu_kind(raw);
@@ -41,7 +41,7 @@ static char *losses(const struct raw_profile *raw)
     return all;
 }
 
-/* Warns about how much --salvage kept. */
+/* Warns about missing data, and reports how much --salvage kept. */
 static void report_salvage(struct prof_options *o, const struct raw_profile *raw)
 {
     char *lost = losses(raw);
@@ -67,15 +67,16 @@ static void report_salvage(struct prof_options *o, const struct raw_profile *raw
             stream_name(raw->stream));
 }
 
-/* The bits of a small integer: as a double, it is less than the smallest normal one, or if negative no number. */
+/* Returns whether VALUE has the bits of a small integer: as a double, this is less than the
+ * smallest normal one, or not a number if it is negative. */
 static bool is_integer(double value)
 {
     uint64_t bits = bits_of_double(value);
     return bits < UINT64_C(1) << 48 || bits > UINT64_C(0xffff) << 48;
 }
 
-/* pperf does not say whether 8 bytes are a double or an integer: warns where the first values that are not 0 are surely
- * integers. Returns 0 or -1. */
+/* pperf does not record whether 8 bytes are a double or an integer: warns if the first values other
+ * than 0 are certainly integers. Returns 0, or -1 with ERR filled. */
 static int warn_of_integers(struct prof_options *o, struct raw_profile *raw, struct error *err)
 {
     struct raw_samples samples;

@@ -71,7 +71,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The dialects in the help come from their table. */
+/* Lists the dialects of the table in the help. */
 static char *help_filter(int key, const char *text, void *input)
 {
     (void)input;

@@ -10,15 +10,15 @@
 
 struct source_values {
     struct raw_readings *readings;
-    struct raw_reading_walk walk; /* runs ahead of the samples: a line needs the reading after */
+    struct raw_reading_walk walk; /* is ahead of the samples by a reading */
     bool ended;
     uint64_t *last_ns; /* [source_count] time of the last reading */
     size_t source_count;
-    uint32_t *sources; /* [count] those with a column */
+    uint32_t *sources; /* [count] sources with a column */
     size_t count;
 };
 
-/* The only source of the PMU value; COUNT if there is none or more than one. */
+/* Returns the only source of the PMU value; COUNT if there is none or more than one. */
 static size_t only_part(const struct raw_source *sources, size_t count)
 {
     size_t found = count, parts = 0;
@@ -69,7 +69,8 @@ static bool reaches(const struct source_values *v, uint64_t time_ns)
     return true;
 }
 
-/* Continues to read until each source has a reading at TIME_NS or later, or there are no more. Returns 0, or -1. */
+/* Reads until each source has a reading at TIME_NS or later, or there are no more. Returns 0, or -1
+ * with ERR filled. */
 static int read_until(struct source_values *v, uint64_t time_ns, struct error *err)
 {
     while (!v->ended && !reaches(v, time_ns)) {

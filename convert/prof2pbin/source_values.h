@@ -19,8 +19,9 @@ struct source_values;
 struct source_values *source_values_new(const struct raw_profile *raw, struct pbin_writer *writer);
 void source_values_delete(struct source_values *values); /* NULL is allowed */
 
-/* Sets the values of COUNT samples in ROOM, taken at TIME_NS [COUNT] after a sample at BEFORE_NS [ns since the start
- * of the run]; samples must be in order. Returns 0, or -1 if readings could not be read. VALUES may be NULL. */
+/* Sets the values of COUNT samples in ROOM, taken at TIME_NS [COUNT] after a sample at BEFORE_NS
+ * [ns since the start of the run]; samples must be in order. Returns 0, or -1 with ERR filled if
+ * readings could not be read. VALUES may be NULL. */
 int source_values_put(struct source_values *values, uint64_t before_ns, const uint64_t *time_ns,
                       size_t count, const struct pbin_room *room, struct error *err);
 

@@ -1,4 +1,5 @@
-/* Strata of the sightings of a pool by age: how much a thread had done since it began, in any unit.
+/* Divides the sightings of a pool into strata by age. The age of a sighting is the progress of its
+ * thread since it began, in any unit.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_STRATA_H
 #define CONVERT_PROF2PBIN_STRATA_H
@@ -8,8 +9,9 @@
 
 #include "convert/prof2pbin/weighed_thread.h"
 
-/* Sightings in a stratum, or more; how often times are divided among strata and among threads or stretches in turn, until both
- * have about their CPU times (iterative proportional fitting). */
+/* STRATUM: the least number of sightings in a stratum. STRATA_ROUNDS: how often times are divided
+ * alternately among strata and among threads or stretches, until both have about their CPU times
+ * (iterative proportional fitting). */
 enum { STRATUM = 8, STRATA_ROUNDS = 8 };
 
 struct aged_sighting {
@@ -23,19 +25,20 @@ struct stratum {
     uint64_t end;      /* age; of the last one UINT64_MAX */
     uint64_t known_ns; /* CPU time of the pool at these ages */
     double seen;       /* how often such ages are seen */
-    double sum;        /* CPU time of all threads at these ages that sightings stand for */
+    double sum;        /* CPU time of all threads at these ages that is represented by sightings */
 };
 
 /* Sorts COUNT sightings by pool and age. */
 void strata_sort(struct aged_sighting *list, size_t count);
 
-/* Divides the sightings of LIST from BEGIN to END, those of a pool, into STRATA without CPU time. Sightings of the same age belong
- * together. Returns how many strata, at most (END - BEGIN) / STRATUM, or 1. */
+/* Divides the sightings of LIST from BEGIN to END, which are those of a pool, into STRATA without
+ * CPU time. Sightings of the same age are in the same stratum. Returns the number of strata, at
+ * most (END - BEGIN) / STRATUM, or 1. */
 size_t strata_make(const struct aged_sighting *list, size_t begin, size_t end,
                    struct stratum *strata);
 
-/* Divides the CPU time of STRATUM among its sightings, from LIST on, in proportion to what they have, or else equally. Each sighting of
- * THREADS is a stretch. */
+/* Divides the CPU time of STRATUM among its sightings, which start at LIST, in proportion to the
+ * CPU time that they have, or equally if they have none. Each sighting of THREADS is a stretch. */
 void stratum_divide(struct weighed_thread *threads, const struct aged_sighting *list,
                     const struct stratum *stratum);
 

@@ -1,4 +1,4 @@
-/* Which thread a tid denotes at the time of each sample.
+/* Determines which thread a tid denotes at the time of each sample.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/thread_tracker.h"
 
@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* The order of tasks and images: by number, then time, then place in the file. */
+/* The order of tasks and images: by tid or pid, then time, then place in the file. */
 struct order {
     uint32_t key, index;
     uint64_t start;
@@ -75,7 +75,8 @@ uint32_t tracker_find(struct tracker *t, uint32_t tid, size_t seat)
     return at;
 }
 
-/* How many threads each of COUNT samples has that has any, 0 if that differs or is none; *SUM becomes their sum. */
+/* Returns the number of threads of each of COUNT samples that has threads; 0 if it differs or no
+ * sample has any. *SUM becomes their sum. */
 static size_t threads_each(const uint32_t *threads, size_t count, size_t *sum)
 {
     size_t first = 0, odd = 0;
@@ -90,7 +91,8 @@ static size_t threads_each(const uint32_t *threads, size_t count, size_t *sum)
     return odd == 0 ? each : 0;
 }
 
-/* Are the threads of the first thread samples those of the seats, each another one, and known until after TIME_NS? */
+/* Returns whether the first thread samples have the threads of the seats, all different and
+ * unchanged until after TIME_NS. */
 static bool are_seated(struct tracker *t, const struct steady *s, uint64_t time_ns)
 {
     uint32_t batch = ++t->batches;
@@ -112,7 +114,7 @@ bool tracker_is_steady(struct tracker *t, const struct raw_samples *samples, siz
 {
     uint8_t assumed = 0;
     uint32_t other = 0;
-    uint64_t falls = 0; /* its highest bit counts */
+    uint64_t falls = 0; /* only its highest bit counts */
     *s = (struct steady){.thread_samples = samples->thread_samples + thread_sample,
                          .flags = samples->flags + thread_sample};
     s->each = threads_each(samples->threads + first, count, &s->count);
@@ -148,14 +150,15 @@ void tracker_begin(struct tracker *t, struct tracked *tracked)
     tracked->renewed = true;
 }
 
-/* Finds, in COUNT INDICES sorted by key and start, the last one with KEY that has started by TIME_NS, else the first one
- * with KEY. Returns false if there is none; *UNTIL becomes the start of the next one if that is earlier. */
+/* Finds, in COUNT INDICES sorted by key and start, the last one with KEY that has started by
+ * TIME_NS, else the first one with KEY. Returns false if there is none. *UNTIL becomes the start of
+ * the next one if this is earlier. */
 static bool find(const uint32_t *indices, size_t count,
                  struct order (*order_of)(const struct raw_extension *, uint32_t),
                  const struct raw_extension *ext, uint32_t key, uint64_t time_ns, uint32_t *found,
                  uint64_t *until)
 {
-    size_t low = 0, high = count; /* the first one that is after (key, time) */
+    size_t low = 0, high = count; /* the first index after (key, time) */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         struct order at = order_of(ext, indices[middle]);

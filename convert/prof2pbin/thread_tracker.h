@@ -18,7 +18,7 @@ struct tracked {
     uint32_t image;  /* address space, RAW_NO_IMAGE */
     bool ended;      /* its last record was a total */
     bool renewed;    /* thread, name, process or program differ from the previous record */
-    uint64_t cpu_ns; /* at its last record */
+    uint64_t cpu_ns; /* CPU time at its last record [ns] */
     uint64_t until;  /* task or image may change at this time */
     uint32_t batch;  /* the last steady batch in which it was found */
     /* for the caller's use; 0 at first */
@@ -46,11 +46,11 @@ void tracker_free(struct tracker *tracker);
 /* Name of a task, borrowed from the extension; "" for NO_TASK. */
 const char *tracker_name(const struct tracker *tracker, uint32_t task);
 
-/* [image]: its process, as the number of the first image of that one. An image that is made by exec belongs to the process
- * before. Caller frees. */
+/* Returns the process of each image, as the number of the first image of that process. An image
+ * made by exec belongs to the process that called exec. Caller frees. */
 uint32_t *tracker_processes(const struct tracker *tracker);
 
-/* The thread that was last at SEAT, a place in the sample. */
+/* The last thread at SEAT, a place in the sample. */
 static inline struct tracked *tracker_seat(const struct tracker *tracker, size_t seat)
 {
     return &tracker->tracked[tracker->seats[seat]];
@@ -66,8 +66,8 @@ struct steady {
     uint8_t any;        /* flags that at least one of them has */
 };
 
-/* Are COUNT samples of SAMPLES steady, starting at sample FIRST and thread sample THREAD_SAMPLE? They end at TIME_NS.
- * Requires flags. */
+/* Returns whether COUNT samples of SAMPLES, from sample FIRST and thread sample THREAD_SAMPLE on,
+ * are steady, with STEADY filled. The last one is at TIME_NS. Requires flags. */
 bool tracker_is_steady(struct tracker *tracker, const struct raw_samples *samples, size_t first,
                        size_t count, size_t thread_sample, uint64_t time_ns, struct steady *steady);
 
@@ -79,9 +79,10 @@ uint32_t tracker_find(struct tracker *tracker, uint32_t tid, size_t seat);
 void tracker_update(struct tracker *tracker, struct tracked *tracked, uint64_t time_ns);
 void tracker_begin(struct tracker *tracker, struct tracked *tracked);
 
-/* The thread of THREAD_SAMPLE, number SEAT in its sample at TIME_NS, borrowed until the next call. Sets *USED_NS to
- * its CPU time since its last record. The tid stands for a new thread if the CPU time decreases, except in a total; if
- * the pid changes; and if a task begins after a total. */
+/* Returns the thread of THREAD_SAMPLE, number SEAT in its sample at TIME_NS, borrowed until the
+ * next call. Sets *USED_NS to its CPU time since its last record. The tid denotes a new thread if
+ * the CPU time decreases, except in a total; if the pid changes; and if a task begins after a
+ * total. */
 static inline struct tracked *tracker_follow(struct tracker *tracker,
                                              const struct raw_thread_sample *thread_sample,
                                              uint8_t flags, uint64_t time_ns, size_t seat,

@@ -1,4 +1,4 @@
-/* User code that stands for the kernel.
+/* Finds user code that replaces sightings in the kernel.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/user_places.h"
 
@@ -6,21 +6,21 @@
 
 #include "base/memory.h"
 
-/* Where user code was seen last, and whose turn it is. */
+/* Locations where user code was last seen, and which of them is used next. */
 struct nearby {
     uint32_t image; /* of a thread */
     uint32_t locations[SEEN_BEFORE];
     uint32_t count, next, turn;
 };
 
-/* How much is known about a thread: in OFTEN, its own places are enough. */
+/* How often a thread was seen: if OFTEN, its own places suffice. */
 enum manner { SHORT, RARE, OFTEN };
 
 enum { OF_NAME, OF_PROGRAM, SCOPES };
 
 struct thread_places {
     uint64_t records, sightings;
-    bool known;           /* the following */
+    bool known;           /* the following are set */
     uint32_t image, task; /* now */
     uint32_t names[SCOPES];
     struct nearby nearby;
@@ -39,7 +39,7 @@ static uint64_t text_number(struct user_places *places, const char *text)
     return numbers_intern(&places->texts, (uint64_t)(uintptr_t)text);
 }
 
-/* The number of what begins like PROGRAM and is called NAME. */
+/* Returns the index in named of threads of PROGRAM, begun in the same way, with NAME. */
 static uint32_t name_number(struct user_places *places, uint64_t program, uint64_t name)
 {
     uint32_t number = numbers_intern(&places->names, program << 32 | name);
@@ -48,7 +48,8 @@ static uint32_t name_number(struct user_places *places, uint64_t program, uint64
     return number;
 }
 
-/* The thread of OWNER; *IS_NEW: it has not had this name in this program before. */
+/* Returns the thread of OWNER, updated to its image and task. *IS_NEW: these differ from its
+ * previous record. */
 static struct thread_places *thread_of(struct user_places *places, const struct place_owner *owner,
                                        bool *is_new)
 {
@@ -84,7 +85,7 @@ static enum manner manner_of(const struct thread_places *t)
     return t->records <= FEW_SIGHTINGS ? SHORT : t->sightings <= FEW_SIGHTINGS ? RARE : OFTEN;
 }
 
-/* Those in the image that T has now. */
+/* Returns the places of T in its present image. */
 static struct nearby *own_places(struct thread_places *t)
 {
     if (t->nearby.image != t->image)
@@ -92,7 +93,7 @@ static struct nearby *own_places(struct thread_places *t)
     return &t->nearby;
 }
 
-/* Of threads like T. */
+/* Returns the places of threads similar to T. */
 static struct nearby *nearby_of(struct user_places *places, const struct thread_places *t,
                                 int scope)
 {

@@ -4,7 +4,8 @@
 
 #include "convert/prof2pbin/division.h"
 
-/* Adds NS to the stretches of T, each of which keeps KEPT times its own CPU time, in proportion to this, or else to their weights. */
+/* Divides NS among the stretches of T, in proportion to their CPU times, or to their weights if
+ * they have none. Each stretch keeps KEPT (0 or 1) times its own CPU time. */
 static void divide(struct weighed_thread *t, uint64_t ns, uint64_t kept)
 {
     uint64_t cpu_ns = 0, weight = 0;

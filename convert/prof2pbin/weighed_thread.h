@@ -23,28 +23,31 @@ struct weighed_thread {
     uint64_t weight, cpu_ns, known_ns, last_ns;
     uint32_t task, image;
     uint64_t records;   /* remaining */
-    uint64_t sightings; /* running; if CPU time is exact, those of the first records */
+    uint64_t sightings; /* seen running; if CPU time is exact, only among the first records */
     /* if CPU time is exact: */
     uint64_t edge, seen_ns; /* number of the last edge before its last record, and time of that */
-    bool in_gap;            /* it used CPU time in a gap, and was not seen running since */
+    bool in_gap;            /* it used CPU time in a gap, and has not been seen running since */
     size_t after_gap;       /* number of the stretch after the last gap */
     uint64_t total_ns;
-    /* while it is taken: of the stretch before AT, LEFT of WEIGHT is left; each unit of weight gets EACH_NS, and REST of
-     * every WEIGHT units one more: ODD is how near the next one is */
+    /* while CPU time is taken: LEFT of the WEIGHT of the stretch before AT is left; each unit of
+     * weight gets EACH_NS, and REST of every WEIGHT units get 1 ns more; ODD is the remainder so
+     * far */
     size_t at;
     uint64_t left, each_ns, rest, odd;
     bool orphan; /* no sighting can get its total */
     bool alike;  /* all its sightings have the same weight, 1 */
-    /* If CPU time is exact: what it was at the sightings of a short thread, otherwise NULL, and at its end [ns] */
+    /* If CPU time is exact: the CPU time at the sightings of a short thread, otherwise NULL, and at
+     * its end [ns] */
     uint64_t *ages_ns, life_ns;
     size_t age_capacity;
-    struct bursts *bursts; /* of a thread that slept, NULL: it has not, or CPU time is not exact */
-    struct weighed_thread *equal; /* the same before bursts were divided; NULL: no different */
+    struct bursts *bursts; /* NULL: it has not slept, or CPU time is not exact */
+    struct weighed_thread *equal; /* the same before bursts were divided; NULL: no difference */
     uint64_t own_ns; /* CPU time that no engine counts: in the kernel at its beginning and end */
 };
 
-/* Divides CPU time among the stretches of THREAD in proportion to theirs, or to their weights if they have none: EXTRA_NS, in addition
- * to theirs; TOTAL_NS, in place of theirs, as the CPU time of THREAD. */
+/* Both divide CPU time among the stretches of THREAD in proportion to the CPU time of these, or to
+ * their weights if they have none. weighed_thread_add adds EXTRA_NS to them; weighed_thread_set
+ * replaces their CPU time, and that of THREAD, by TOTAL_NS. */
 void weighed_thread_add(struct weighed_thread *thread, uint64_t extra_ns);
 void weighed_thread_set(struct weighed_thread *thread, uint64_t total_ns);
 
