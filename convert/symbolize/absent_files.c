@@ -16,7 +16,7 @@ enum { LIST_AFTER = 200, MAX_NAMES = 1 << 18 };
 
 struct folder {
     unsigned missed;
-    struct strings *names; /* all in the folder; NULL: unknown */
+    struct strings *names; /* of all files in the folder; NULL: unknown */
 };
 
 struct absent_files {
@@ -41,7 +41,8 @@ void absent_files_delete(struct absent_files *a)
     free(a);
 }
 
-/* Divides PATH into FOLDER and the name that is returned. NULL: it has no folder that could be listed. */
+/* Divides PATH into FOLDER and a name, which it returns. Returns NULL if PATH has no folder that
+ * can be listed. */
 static const char *divide(const char *path, char folder[PATH_MAX])
 {
     const char *slash = strrchr(path, '/');
@@ -63,7 +64,7 @@ bool absent_files_know(const struct absent_files *a, const char *path)
     return strings_find(a->folders[number].names, name) == INTERN_NONE;
 }
 
-/* The names in a folder, none if it does not exist; NULL if that is unknown. */
+/* Returns the names in a folder, none if it does not exist; NULL if it cannot be listed. */
 static struct strings *list(const char *folder)
 {
     const struct dirent *entry = NULL;

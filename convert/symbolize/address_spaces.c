@@ -1,8 +1,8 @@
-/* Which mapping held an address of a process at a time.
+/* Finds the mapping that contained an address of a process at a given time.
  *
- * What an image has mapped is a treap: a binary tree of disjoint pieces by address, with random priorities. A forked
- * image begins with its parent's tree. Each node has an owner; other images copy it before a change, so that a fork
- * costs nothing and a mapping O(log n).
+ * The mappings of an image are a treap: a binary tree of disjoint pieces by address, with random
+ * priorities. A forked image begins with its parent's tree. Each node has an owner; other images
+ * copy the node before they change it, so that a fork costs nothing and a mapping costs O(log n).
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/address_spaces.h"
 
@@ -27,7 +27,7 @@ struct node {
     uint32_t owner;
 };
 
-/* Something that happens to an image: a mapping, in order of time. */
+/* A mapping that an image adds; in order of time. */
 struct event {
     uint64_t time;
     uint32_t image, mapx;
@@ -36,9 +36,9 @@ struct event {
 struct space {
     uint32_t root, owner;
     uint32_t token;
-    size_t next, end; /* events that are still to come */
-    size_t soon;      /* those before SOON may be there already: they are noticed next */
-    uint64_t until;   /* until then, all this is so */
+    size_t next, end; /* events that have not been applied yet */
+    size_t soon;      /* events before SOON may have happened already: they are noticed next */
+    uint64_t until;   /* all this is valid until then */
     bool started;
 };
 
@@ -49,13 +49,13 @@ struct address_spaces {
     bool *is_anonymous; /* [map_count] */
     size_t map_count;
     uint32_t *map_of; /* [ext->mapx_count] */
-    char **labels;    /* that are ours: [map_count], NULL */
+    char **labels;    /* [map_count] labels owned by us, NULL */
     struct event *events;
     struct space *spaces;
     uint32_t *starts; /* images by start */
     size_t next_start;
     uint64_t next_start_ns;
-    struct node *nodes; /* number 0 is none */
+    struct node *nodes; /* number 0 is not used */
     size_t node_count, node_capacity;
     uint32_t owners, tokens;
     uint64_t random;
@@ -77,7 +77,7 @@ static uint32_t new_node(struct address_spaces *s, struct node node)
     return (uint32_t)s->node_count++;
 }
 
-/* Node AT for OWNER to change. */
+/* Returns a node equal to AT that OWNER may change. */
 static uint32_t own(struct address_spaces *s, uint32_t at, uint32_t owner)
 {
     if (s->nodes[at].owner == owner)
@@ -127,7 +127,7 @@ static uint32_t join(struct address_spaces *s, uint32_t a, uint32_t b, uint32_t 
     return b;
 }
 
-/* The last piece of the tree AT, NONE of an empty one. */
+/* Returns the last piece of the tree AT, NONE if it is empty. */
 static uint32_t last_piece(const struct address_spaces *s, uint32_t at)
 {
     while (at != NONE && s->nodes[at].right != NONE)
@@ -155,7 +155,7 @@ static uint32_t new_piece(struct address_spaces *s, uint64_t begin, uint64_t las
     return new_node(s, (struct node){begin, last, map, next_random(s), NONE, NONE, owner});
 }
 
-/* Covers BEGIN..LAST by MAP. */
+/* Maps MAP at BEGIN..LAST, over the previous pieces. */
 static void cover(struct address_spaces *s, struct space *space, uint64_t begin, uint64_t last,
                   uint32_t map)
 {
@@ -163,7 +163,7 @@ static void cover(struct address_spaces *s, struct space *space, uint64_t begin,
     split(s, space->root, begin, owner, &before, &middle);
     if (last < UINT64_MAX)
         split(s, middle, last + 1, owner, &middle, &after);
-    /* the piece that reaches furthest: inside, else the one before */
+    /* the piece that extends furthest: inside, else the one before */
     uint32_t over = last_piece(s, middle), cut = last_piece(s, before);
     struct node rest = s->nodes[over != NONE ? over : cut];
     bool has_rest = (over != NONE || cut != NONE) && rest.last > last;
@@ -176,7 +176,7 @@ static void cover(struct address_spaces *s, struct space *space, uint64_t begin,
     space->root = join(s, space->root, after, owner);
 }
 
-/* The piece of SPACE that contains ADDRESS, NONE if there is none. */
+/* Returns the piece of SPACE that contains ADDRESS, NONE if there is none. */
 static uint32_t piece_at(const struct address_spaces *s, const struct space *space,
                          uint64_t address)
 {
@@ -189,8 +189,9 @@ static uint32_t piece_at(const struct address_spaces *s, const struct space *spa
     return best != NONE && s->nodes[best].last >= address ? best : NONE;
 }
 
-/* Does MAPX put memory without a file inside the code of a file, which continues before and after it? Programs do so
- * to have large pages (node --use-largepages, iodlr): they copy their own code there. */
+/* Returns whether MAPX is memory without a file inside the code of a file, which continues before
+ * and after it. Programs map such memory to use large pages (node --use-largepages, iodlr): they
+ * copy their own code there. */
 static bool is_own_code(const struct address_spaces *s, const struct space *space, uint32_t mapx)
 {
     const struct raw_mapx *map = &s->ext->mapx[mapx];
@@ -204,7 +205,8 @@ static bool is_own_code(const struct address_spaces *s, const struct space *spac
     return !a->no_file && a->label == b->label && a->address - a->offset == b->address - b->offset;
 }
 
-/* The last mapping at PC among the next events of SPACE, those before END. */
+/* Returns the last mapping at PC among the next events of SPACE, up to END; UINT32_MAX if there is
+ * none. */
 static uint32_t find_next(const struct address_spaces *s, const struct space *space, size_t end,
                           uint64_t pc)
 {
@@ -236,7 +238,7 @@ uint32_t address_spaces_find_later(const struct address_spaces *s, uint32_t imag
 
 /* ---- time ---- */
 
-/* Finds what is noticed next, if that is near. */
+/* Finds the events that are noticed next, if they are near. */
 static void look_ahead(const struct address_spaces *s, struct space *space, uint64_t time_ns)
 {
     space->soon = space->next;
@@ -267,7 +269,8 @@ static void apply_events(struct address_spaces *s, struct space *space, uint64_t
     space->token = ++s->tokens;
 }
 
-/* A forked image shares the mappings of its parent at that time; after that, both copy what they change. */
+/* Starts IMAGE. A forked image shares the mappings of its parent at the time of the fork; after
+ * that, both copy nodes that they change. */
 static void start(struct address_spaces *s, uint32_t image)
 {
     struct space *space = &s->spaces[image];
@@ -306,7 +309,7 @@ uint32_t address_spaces_at(struct address_spaces *s, uint32_t image, uint64_t ti
     return space->token;
 }
 
-/* ---- what there is ---- */
+/* ---- mappings and events ---- */
 
 static int compare_events(const void *left, const void *right)
 {
@@ -353,7 +356,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The name of a mapping without a file of code, caller frees; NULL for a file. */
+/* Returns the name of a mapping without a code file; caller frees. NULL for a file. */
 static char *anonymous_name(const struct raw_mapx *map)
 {
     static const char *const names[RAW_MAPPINGS] = {
@@ -390,8 +393,8 @@ static struct code_map describe(const struct address_spaces *s, const struct raw
     return to;
 }
 
-/* Gives mappings that differ in nothing but image and time one number. Texts are interned: equal ones are one
- * pointer. */
+/* Gives the same number to mappings that differ only in image and time. Texts are interned: equal
+ * texts are one pointer. */
 static void list_maps(struct address_spaces *s)
 {
     const struct raw_extension *ext = s->ext;

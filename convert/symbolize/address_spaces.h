@@ -9,28 +9,31 @@
 
 struct address_spaces;
 
-/* The address spaces for the images and mappings of EXT, which is borrowed until address_spaces_delete. */
+/* Makes the address spaces for the images and mappings of EXT, which is borrowed until
+ * address_spaces_delete. */
 struct address_spaces *address_spaces_new(const struct raw_extension *ext);
 void address_spaces_delete(struct address_spaces *spaces);
 
-/* The distinct mappings of all images; borrowed until address_spaces_delete. */
+/* Returns the *COUNT distinct mappings of all images; borrowed until address_spaces_delete. */
 const struct code_map *address_spaces_maps(const struct address_spaces *spaces, size_t *count);
 
-/* Advances IMAGE to TIME_NS, which must not be before the last time. Returns a number that identifies the image and
- * its present mappings, never 0, which changes when they change. Sets *UNTIL_NS to the time until which the number is
- * valid. */
+/* Advances IMAGE to TIME_NS, which must not be before the previous time. Returns a number, never 0,
+ * that identifies the image and its present mappings, and changes when they change. Sets *UNTIL_NS
+ * to the time until which the number is valid. */
 uint32_t address_spaces_at(struct address_spaces *spaces, uint32_t image, uint64_t time_ns,
                            uint64_t *until_ns);
 
-/* Index of the mapping that contains PC in IMAGE at the last time. The ptrace engine notices mappings late: if there is
- * none yet, the one that it notices next there, within a second. UINT32_MAX for none. */
+/* Returns the index of the mapping that contains PC in IMAGE at the time of the last
+ * address_spaces_at; UINT32_MAX for none. The ptrace engine notices mappings late: if there is none
+ * yet, returns the mapping that it notices next there, within a second. */
 uint32_t address_spaces_find(const struct address_spaces *spaces, uint32_t image, uint64_t pc);
 
-/* The same at TIME_NS, which must not be before the last time. */
+/* The same at TIME_NS, which must not be before that time. */
 uint32_t address_spaces_find_later(const struct address_spaces *spaces, uint32_t image, uint64_t pc,
                                    uint64_t time_ns);
 
-/* Can code of mapping INDEX (UINT32_MAX: outside all) come from a JIT? Not if it is a file or the vdso. */
+/* Returns whether code of mapping INDEX (UINT32_MAX: outside all mappings) can come from a JIT,
+ * because it is neither a file nor the vdso. */
 bool address_spaces_is_anonymous(const struct address_spaces *spaces, uint32_t index);
 
 #endif

@@ -1,4 +1,4 @@
-/* The folder of this user's cache.
+/* The cache folder of the user.
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/cache_folder.h"
 
@@ -30,7 +30,7 @@ struct cached {
     struct timespec used;
 };
 
-/* Only this user may write it. */
+/* Returns whether only this user may write the file. */
 static bool is_own(const struct stat *st)
 {
     return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -105,7 +105,8 @@ static int by_use(const void *left, const void *right)
     return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
 }
 
-/* The files in the folder; returns their number. Unfinished ones that were left are deleted. */
+/* Lists the files in the folder; returns their number. Deletes unfinished files that were left
+ * behind. */
 static size_t list(const struct cache_folder *folder, struct cached **files)
 {
     size_t count = 0, capacity = 0;

@@ -8,12 +8,13 @@
 
 struct cache_folder;
 
-/* Opens the folder, and creates it if necessary. Returns NULL if that is not possible, or if other users can write to
- * it. */
+/* Opens the folder, and creates it if necessary. Returns NULL if this fails, or if other users can
+ * write to the folder. */
 struct cache_folder *cache_folder_open(void);
 
-/* Reads the file NAME, *SIZE bytes, and records that it was used; caller frees. Returns NULL if there is none, if it
- * is not a regular file that only this user can write, or if it is larger than MOST [bytes]. */
+/* Reads the file NAME, sets *SIZE [bytes], and records that the file was used; caller frees.
+ * Returns NULL if there is no file, if it is not a regular file that only this user can write, or
+ * if it is larger than MOST [bytes]. */
 uint8_t *cache_folder_read(struct cache_folder *folder, const char *name, size_t most,
                            size_t *size);
 

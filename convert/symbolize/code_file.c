@@ -12,7 +12,7 @@
 #include "formats/elf/elf_sections.h"
 #include "formats/elf/elf_split.h"
 
-/* In place of a discriminator, which is smaller. */
+/* Stands in for a discriminator; real ones are smaller. */
 #define OBJECT_FILE UINT32_MAX
 
 struct code_file {
@@ -21,7 +21,7 @@ struct code_file {
     char *path;             /* of the image, or its label */
     char build_id[sizeof((struct elf_file *)NULL)->build_id];
     struct elf_file *debug;     /* separate file, or NULL */
-    struct elf_file *alternate; /* that the debug information refers to, or NULL */
+    struct elf_file *alternate; /* to which the debug information refers, or NULL */
     struct elf_file *package;   /* with the split debug information, or NULL */
     struct error
         split_missing; /* why the first unusable file with split debug information is not used */
@@ -36,9 +36,9 @@ struct code_file {
     struct reporter *reporter;
     struct debuginfod *servers; /* NULL: none */
     bool debug_searched, others_searched, cache_searched, no_dwarf;
-    bool incomplete;      /* answers lack what another file has: they are not kept */
-    bool damage_reported; /* one warning for each file, however much is damaged */
-    bool debug_reported;  /* the same for why a debug file is not used */
+    bool incomplete;      /* another file is missing: answers are incomplete, and not kept */
+    bool damage_reported; /* a warning about damage was given: one for each file */
+    bool debug_reported;  /* the same for a debug file that is not used */
 };
 
 struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
@@ -57,7 +57,7 @@ struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_
     return file;
 }
 
-/* Names in answers remain. */
+/* Closes all files, but keeps the names in answers. */
 static void close_all(struct code_file *file)
 {
     dwarf_worker_delete(file->worker);
@@ -172,8 +172,8 @@ static void load_symbols(struct code_file *file)
     }
 }
 
-/* The function in the symbol table at ADDRESS, the outermost of COUNT FRAMES; NULL: none. A name from debug information is
- * better than an address. */
+/* Returns the function in the symbol table at ADDRESS, which corresponds to the outermost of COUNT
+ * FRAMES; NULL for none. A name from debug information is better than an address. */
 static const struct elf_symbol *symbol_at(struct code_file *file, uint64_t address,
                                           const struct dwarf_frame *frames, size_t count)
 {
@@ -182,8 +182,9 @@ static const struct elf_symbol *symbol_at(struct code_file *file, uint64_t addre
     return symbol != NULL && symbol->is_address && is_known ? NULL : symbol;
 }
 
-/* Gives address INDEX, which has no frames, one with the source file of the object file of SYMBOL. It is in the cache with a mark
- * in place of its discriminator, because not every caller wants it. BEFORE has the frame of the address before; NULL: another. */
+/* Gives address INDEX, which has no frames, a frame with the source file of the object file of
+ * SYMBOL. In the cache, it is marked by a special discriminator, because not every caller wants
+ * such frames. BEFORE: the symbol whose frame the previous address has; NULL for another frame. */
 static void add_object_file(struct code_file *file, const struct elf_symbol *symbol,
                             const struct elf_symbol *before, size_t index,
                             struct dwarf_answer *answer)
@@ -236,7 +237,7 @@ static void report_damage(struct code_file *file, const struct dwarf_answer *ans
                    file->debug != NULL ? file->debug->path : file->image->path);
 }
 
-/* A file other than the program's own cannot be used: answers lack something. */
+/* Warns that a file other than the program's own cannot be used: answers are incomplete. */
 static void report_missing(struct code_file *file, const struct error *missing, const char *lost)
 {
     const struct elf_file *debug = file->debug != NULL ? file->debug : file->image;
@@ -298,7 +299,8 @@ static struct dwarf_worker *start_worker(struct code_file *file, struct error *e
     return dwarf_worker_start(&files, file->options->dwarf_timeout, err);
 }
 
-/* Asks the worker, whose answer comes later. It unpacks sections while we read symbols. */
+/* Asks the worker, without waiting for the answer: the worker unpacks sections while we read
+ * symbols. */
 static void put_question(struct code_file *file, const uint64_t *addresses, size_t count)
 {
     uint8_t between[BETWEEN_SIZE(MAX_QUESTION)] = {0};
@@ -326,7 +328,8 @@ static uint32_t number_of(struct code_file *file, uint32_t name, struct strings 
     return file->numbers[name];
 }
 
-/* Numbers the names of the answer as the caller does: in the order of frames, whether they come from the cache or not. */
+/* Converts the names in the answer to numbers of the caller, in the order of frames, whether they
+ * come from the cache or not. */
 static void translate(struct code_file *file, struct dwarf_answer *answer, struct strings *strings)
 {
     size_t count = strings_count(file->names);
@@ -343,7 +346,7 @@ static void translate(struct code_file *file, struct dwarf_answer *answer, struc
     }
 }
 
-/* Asks the worker. Returns false where there is no debug information to ask about. */
+/* Asks the worker. Returns false if there is no debug information. */
 static bool ask(struct code_file *file, const uint64_t *addresses, size_t count,
                 struct dwarf_answer *answer)
 {
@@ -364,7 +367,7 @@ static bool ask(struct code_file *file, const uint64_t *addresses, size_t count,
     return true;
 }
 
-/* No frames for COUNT addresses. */
+/* Fills ANSWER with no frames for COUNT addresses. */
 static void answer_nothing(struct dwarf_answer *answer, size_t count)
 {
     dwarf_answer_reserve(answer, count);
@@ -379,7 +382,7 @@ static void find(struct code_file *file, const uint64_t *addresses, size_t count
     bool asked = ask(file, addresses, count, answer);
     if (!asked)
         answer_nothing(answer, count);
-    const struct elf_symbol *object = NULL; /* whose file the address before has */
+    const struct elf_symbol *object = NULL; /* the previous address has the file of this symbol */
     const char *last = NULL;
     uint32_t number = 0;
     load_symbols(file);
@@ -411,7 +414,7 @@ static void search_files(struct code_file *file)
 
 void code_file_announce(struct code_file *file, const uint64_t *addresses, size_t count)
 {
-    struct error later = {0}; /* if no worker can be started now, its first use reports that */
+    struct error later = {0}; /* if no worker can be started now, the first use reports it */
     search_files(file);
     if (file->no_dwarf || frame_cache_has(file->cache, addresses, count))
         return;

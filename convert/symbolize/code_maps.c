@@ -15,7 +15,7 @@
 #include "formats/elf/elf_search.h"
 
 struct map {
-    struct code_map map; /* label and build-id are ours */
+    struct code_map map; /* we own label and build-id */
     const char *name;    /* borrowed from map.label, or a constant */
     bool searched;
     bool is_cold;               /* its file has too few samples to be worth a download */
@@ -34,14 +34,14 @@ struct code_maps {
     size_t count;
     struct interval_map by_address; /* value: MAX_MAPS - index, the first one wins */
     struct absent_files *absent;
-    struct strings *paths;    /* of files that are there; their numbers count FILES */
+    struct strings *paths;    /* of existing files; their numbers are indices of FILES */
     struct code_file **files; /* NULL: no ELF file */
     size_t file_capacity;
     struct code_file **images; /* of mappings whose bytes were recorded */
     const uint8_t *image;      /* the bytes of the last one: processes share their vdso */
     size_t image_count, image_capacity;
-    struct code_file *awake[AWAKE]; /* used last, the latest first; borrowed */
-    struct code_file **opened;      /* in the order in which that was done; borrowed */
+    struct code_file *awake[AWAKE]; /* the last ones used, the latest first; borrowed */
+    struct code_file **opened;      /* in the order of opening; borrowed */
     size_t opened_count, opened_capacity, closed_count, most_open;
     struct strings *missing; /* labels for which a warning was given */
     const struct symbolizer_options *options;
@@ -71,7 +71,8 @@ static struct map copy_map(const struct code_map *from)
     return m;
 }
 
-/* How many files may be open at the same time, given the descriptors that each needs. */
+/* Returns how many files may be open at the same time, given the number of descriptors that each
+ * needs. */
 static size_t most_open(void)
 {
     enum { EACH = 5, OTHERS = 16 }; /* descriptors */
@@ -116,7 +117,7 @@ struct code_maps *code_maps_new_file(struct elf_file *image,
 {
     const struct code_map all = {.size = UINT64_MAX, .label = image->path};
     struct code_maps *s = code_maps_new(&all, 1, options, reporter);
-    s->by_address.pieces[0].last = UINT64_MAX; /* no size says so */
+    s->by_address.pieces[0].last = UINT64_MAX; /* no size can express this */
     mem_reserve(&s->images, &s->image_capacity, 1, sizeof *s->images);
     s->images[s->image_count++] = code_file_new(image, options, reporter);
     s->maps[0].file = s->images[0];
@@ -190,15 +191,15 @@ const char *code_maps_name(const struct code_maps *s, size_t index)
     return s->maps[index].name;
 }
 
-/* A search under way. */
+/* A search in progress. */
 struct search {
     struct code_maps *maps;
     struct map *map;
     struct error refused;    /* why the first existing file was not used */
-    struct error unreadable; /* which file could not be read, and why: it may have been the one */
+    struct error unreadable; /* which file could not be read, and why: it may be the right one */
 };
 
-/* Must FILE stay open when another one is opened? */
+/* Returns whether FILE must stay open when another one is opened. */
 static bool is_held(const struct code_maps *s, const struct code_file *file)
 {
     bool held = false;
@@ -207,8 +208,8 @@ static bool is_held(const struct code_maps *s, const struct code_file *file)
     return held;
 }
 
-/* Called before a file is opened: if too many are open, closes the one that was opened first among those that may be
- * closed. */
+/* Called before a file is opened: if too many are open, closes the one of the closable files that
+ * was opened first. */
 static void make_room(struct code_maps *s)
 {
     if (s->opened_count - s->closed_count < s->most_open)
@@ -227,7 +228,7 @@ static void add_open(struct code_maps *s, struct code_file *file)
     *MEM_APPEND(s->opened, s->opened_count, s->opened_capacity) = file;
 }
 
-/* The ELF file of FILE, NULL with ERR filled if it can't be opened again. */
+/* Returns the ELF file of FILE, opened again if necessary; NULL with ERR filled if this fails. */
 static const struct elf_file *open_again(struct code_maps *s, struct code_file *file,
                                          struct error *err)
 {
@@ -240,7 +241,7 @@ static const struct elf_file *open_again(struct code_maps *s, struct code_file *
     return image;
 }
 
-/* The file at PATH, opened once however many mappings it has. */
+/* Returns the file at PATH, which is opened only once for all its mappings. */
 static struct code_file *open_path(struct search *search, const char *path)
 {
     struct code_maps *s = search->maps;
@@ -269,7 +270,8 @@ static struct code_file *open_path(struct search *search, const char *path)
     return s->files[number];
 }
 
-/* Without build-ids any build of the size that was mapped fits: one that was written after the recording is suspect. */
+/* Warns about a file without a recorded build-id that was written after the recording: any build of
+ * the mapped size matches. */
 static void check_age(struct code_maps *s, const struct map *m, const struct elf_file *image)
 {
     struct stat info;
@@ -343,7 +345,8 @@ static void use_image(struct code_maps *s, struct map *m)
     s->image = m->map.image;
 }
 
-/* FILE is about to be used: it comes first, and the worker of the one that was used longest ago ends. */
+/* Moves FILE, which is about to be used, to the front of AWAKE, and ends the worker of the least
+ * recently used file. */
 static void wake(struct code_maps *s, struct code_file *file)
 {
     size_t at = 0;
@@ -355,7 +358,7 @@ static void wake(struct code_maps *s, struct code_file *file)
     s->awake[0] = file;
 }
 
-/* Mapping INDEX, with its file. */
+/* Returns mapping INDEX, after searching for its file. */
 static struct map *searched(struct code_maps *s, size_t index)
 {
     struct map *m = &s->maps[index];

@@ -18,11 +18,11 @@ struct code_maps *code_maps_new_file(struct elf_file *image,
                                      struct reporter *reporter);
 void code_maps_delete(struct code_maps *maps);
 
-/* SAMPLES[i]: how many are in mapping i. Debug files are only downloaded for files with at least 1 % of all; without this
- * call, for all files. */
+/* SAMPLES[i] is the number of samples in mapping i. Debug files are only downloaded for files with
+ * at least 1 % of all samples; without this call, for all files. */
 void code_maps_count(struct code_maps *maps, const uint64_t *samples);
 
-/* Index of the first mapping that contains PC; UINT32_MAX for none. */
+/* Returns the index of the first mapping that contains PC; UINT32_MAX for none. */
 uint32_t code_maps_find(const struct code_maps *maps, uint64_t pc);
 
 /* The number of mappings. */
@@ -31,22 +31,25 @@ size_t code_maps_number(const struct code_maps *maps);
 /* Name of mapping INDEX for messages, borrowed until code_maps_delete. */
 const char *code_maps_name(const struct code_maps *maps, size_t index);
 
-/* How many files, those that code_maps_file returned last, stay open: 1 to MAX_HELD, as descriptors may be limited. */
+/* Returns the number of files that stay open, 1 to MAX_HELD, since descriptors may be limited.
+ * These are the files that code_maps_file returned last. */
 enum { MAX_HELD = 8 };
 size_t code_maps_held(const struct code_maps *maps);
 
-/* The file of mapping INDEX, which is searched for at the first call. A call may close a file to open another: the
- * result is borrowed until the next call, or until the next but one if two may be open. NULL after a warning if it is
- * not found. Sets *MAPPING for elf_mapping_address, borrowed until code_maps_delete. */
+/* Returns the file of mapping INDEX, which is searched for at the first call; NULL after a warning
+ * if it is not found. A call may close one file to open another: the result is borrowed for as many
+ * calls as code_maps_held returns, including this one. Sets *MAPPING for elf_mapping_address,
+ * borrowed until code_maps_delete. */
 struct code_file *code_maps_file(struct code_maps *maps, size_t index,
                                  const struct elf_mapping **mapping);
 
-/* The path of the file of mapping INDEX, NULL if there is none; and its build-id, "" if it has none. Borrowed until
- * code_maps_delete. */
+/* The path of the file of mapping INDEX, NULL if there is no file; and its build-id, "" if it has
+ * none. Borrowed until code_maps_delete. */
 const char *code_maps_path(struct code_maps *maps, size_t index);
 const char *code_maps_build_id(struct code_maps *maps, size_t index);
 
-/* The offset in its file at which mapping INDEX begins, UINT64_MAX if there is none and it was not recorded. */
+/* The offset in its file at which mapping INDEX begins, UINT64_MAX if there is no file and the
+ * offset was not recorded. */
 uint64_t code_maps_offset(struct code_maps *maps, size_t index);
 
 #endif

@@ -50,11 +50,11 @@ struct debuginfod *debuginfod_new(struct reporter *reporter)
 void debuginfod_delete(struct debuginfod *d)
 {
     if (d != NULL && d->client != NULL)
-        d->end(d->client); /* the library stays: those that it needs may have started threads */
+        d->end(d->client); /* the library stays loaded: its dependencies may have started threads */
     free(d);
 }
 
-/* The one warning. */
+/* Gives the only warning. */
 static void fail(struct debuginfod *d, const char *why)
 {
     report_warning(d->reporter, "debuginfod: %s: %s", why, lost);
@@ -81,14 +81,14 @@ static bool load(struct debuginfod *d)
         return false;
     }
     setenv("DEBUGINFOD_RETRY_LIMIT", "0",
-           0); /* a server that hangs costs DEBUGINFOD_TIMEOUT once, not three times */
+           0); /* a server that hangs takes DEBUGINFOD_TIMEOUT once, not three times */
     d->client = d->begin();
     if (d->client == NULL)
         fail(d, "cannot start");
     return d->client != NULL;
 }
 
-/* The signals that would end the program. Ignored ones stay ignored. */
+/* Lists the signals that would end the program. Ignored signals stay ignored. */
 static void list_fatal(sigset_t *set)
 {
     sigemptyset(set);
@@ -99,7 +99,7 @@ static void list_fatal(sigset_t *set)
     }
 }
 
-/* Has one of them arrived? They are blocked during a download. */
+/* Returns whether one of these signals has arrived. They are blocked during a download. */
 static bool is_ending(void)
 {
     sigset_t pending;
@@ -110,8 +110,9 @@ static bool is_ending(void)
     return found;
 }
 
-/* The library calls this about once a second, with the number of bytes where it knows the SIZE. Returns whether to stop.
- * It passes only CLIENT, whose user data only the library can read. So its function has to be found at each call. */
+/* The library calls this about once a second, with the number of bytes DONE if it knows the SIZE.
+ * Returns whether to stop. The only other argument is CLIENT, whose user data only a function of
+ * the library can read. That function has to be found at each call. */
 static int show_progress(struct debuginfod_client *client, long done, long size)
 {
     void *(*get_data)(struct debuginfod_client *) = NULL;

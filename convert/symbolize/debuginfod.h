@@ -1,5 +1,6 @@
-/* Debug files from the servers in the environment variable DEBUGINFOD_URLS, through libdebuginfod, which is loaded when it
- * is first needed. It keeps what it downloads in a cache of its own.
+/* Downloads debug files from the servers in the environment variable DEBUGINFOD_URLS, through
+ * libdebuginfod, which is loaded when it is first needed. It keeps downloaded files in its own
+ * cache.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_SYMBOLIZE_DEBUGINFOD_H
 #define CONVERT_SYMBOLIZE_DEBUGINFOD_H
@@ -9,7 +10,7 @@
 
 struct debuginfod;
 
-/* Does the environment name servers? */
+/* Returns whether the environment names servers. */
 bool debuginfod_is_set(void);
 
 /* Returns NULL if the environment names no server. REPORTER is borrowed until debuginfod_delete. */
@@ -18,9 +19,10 @@ struct debuginfod *debuginfod_new(struct reporter *reporter);
 /* NULL is allowed. */
 void debuginfod_delete(struct debuginfod *debuginfod);
 
-/* Downloads the debug file with BUILD_ID, with a progress bar that calls it NAME. Returns NULL if no server has it, or if that
- * fails: then the first failure is a warning, and no server is asked again. A signal that ends the program ends it when
- * the download has been cleaned up. DEBUGINFOD NULL is allowed: there are no servers. Caller closes. */
+/* Downloads the debug file with BUILD_ID, with a progress bar that calls it NAME. Returns NULL if
+ * no server has it or if the download fails; the first failure is a warning, and no server is asked
+ * again. A signal that ends the program takes effect after the download has been cleaned up.
+ * DEBUGINFOD may be NULL if there are no servers. Caller closes. */
 struct elf_file *debuginfod_find(struct debuginfod *debuginfod, const char *build_id,
                                  const char *name);
 

@@ -1,8 +1,8 @@
 /* Demangles C++, Rust and D names with libiberty.
  *
- * A short name can expand to gigabytes of text (substitutions double), so the text is taken in
- * pieces, and longjmp leaves the library when it becomes too long. Nothing leaks: on this path
- * the library keeps everything on the stack.
+ * A short name can expand to gigabytes of text (substitutions double), so the text is received in
+ * pieces, and longjmp leaves the library when it becomes too long. Nothing leaks: in this mode, the
+ * library keeps everything on the stack.
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/demangle.h"
 
@@ -18,12 +18,12 @@
 static const char base_62[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 enum { MAX_NAME = 1 << 15, MAX_TEXT = 1 << 16, MAX_PIECES = 1 << 20 };
 
-/* Real names grow to 3 times their size, with a piece for every few bytes. */
+/* Real names grow to 3 times their size, with one piece for every few bytes. */
 enum { FREE_COSTS = 16 << 20, COSTS_PER_BYTE = 32 };
 
 struct sink {
     struct buffer text;
-    size_t pieces; /* empty ones too: they can be endless */
+    size_t pieces; /* including empty ones, which can be endless */
     jmp_buf too_long;
 };
 
@@ -37,7 +37,8 @@ static void take(const char *piece, size_t length, void *context)
     buffer_bytes(&sink->text, piece, length);
 }
 
-/* A NUL cannot be part of a name. */
+/* Returns the text with SUFFIX, caller frees; NULL if it is empty or contains a NUL, which cannot
+ * be part of a name. */
 static char *finish(const struct sink *sink, const char *suffix)
 {
     if (sink->text.size == 0 || memchr(sink->text.data, '\0', sink->text.size) != NULL)
@@ -45,7 +46,7 @@ static char *finish(const struct sink *sink, const char *suffix)
     return mem_printf("%.*s%s", (int)sink->text.size, (const char *)sink->text.data, suffix);
 }
 
-/* Whether the budget of all names is not used up. */
+/* Returns whether the budget of all names is not exhausted. */
 static bool has_budget(struct demangle_costs *costs)
 {
     uint64_t most = FREE_COSTS + COSTS_PER_BYTE * costs->mangled;
@@ -60,7 +61,7 @@ static char *run(demangler *call, const char *name, const char *suffix,
     memset(&sink, 0, sizeof sink);
     if (!has_budget(costs))
         return NULL;
-    char *volatile text = NULL; /* volatile: may live across longjmp */
+    char *volatile text = NULL; /* volatile: must survive longjmp */
     if (setjmp(sink.too_long) == 0)
         text = call(name, DMGL_PARAMS | DMGL_ANSI, take, &sink) ? finish(&sink, suffix) : NULL;
     costs->spent += sink.text.size + sink.pieces;
@@ -68,8 +69,9 @@ static char *run(demangler *call, const char *name, const char *suffix,
     return text;
 }
 
-/* A Rust name can declare any number of lifetimes ("DG" or "FG", digits, "_"), and libiberty counts through them even
- * where it prints nothing: for years. Real names have one or two. */
+/* Returns whether NAME would take too long. A Rust name can declare any number of lifetimes ("DG"
+ * or "FG", digits, "_"), and libiberty counts through them, for years, even if it prints nothing.
+ * Real names have one or two. */
 static bool is_endless(const char *name)
 {
     for (const char *at = name; name[1] == 'R' && *at != '\0'; at++)
@@ -82,14 +84,15 @@ static bool is_endless(const char *name)
 }
 
 /* Rust first: its older names are C++ names with a hash at the end. LLVM appends ".llvm.123" to
- * names of both, which no demangler knows. */
+ * both kinds of names, which no demangler supports. */
 static char *undo(const char *name, const char *suffix, struct demangle_costs *costs)
 {
     char *text = run(rust_demangle_callback, name, suffix, costs);
     return text != NULL ? text : run(cplus_demangle_v3_callback, name, suffix, costs);
 }
 
-/* How far back the reference at AT of a name of D goes: in base 26, capital letters and a small one at the end; 0: none. */
+/* Returns how far back the reference at AT in a D name points, 0 for no reference. It is a number
+ * in base 26: capital letters, with a small letter at the end. */
 static size_t reference_of(const char *at)
 {
     enum { BASE = 26, MOST = 1 << 16 };
@@ -99,16 +102,18 @@ static size_t reference_of(const char *at)
     return *at >= 'a' && *at <= 'z' ? back * BASE + (size_t)(*at - 'a') : 0;
 }
 
-/* The number at AT, or MOST if it is larger. */
+/* Returns the number at AT, at most MOST. */
 static size_t identifier_length(const char *at, size_t most)
 {
     unsigned long length = strtoul(at, NULL, 10);
     return length < most ? length : most;
 }
 
-/* The library allocates memory without limit for a name of D, whose text can double with each second reference ("Q") to a type
- * that was before, and calls itself for each letter of some types. References to identifiers, which begin with their lengths,
- * only repeat these. Names of the standard library have up to 22 references to types, and repeat 220 letters. */
+/* Limits references and letters in D names: the library allocates memory without limit for a name
+ * whose text can double with every second reference ("Q") to a previous type, and it recurses for
+ * each letter of some types. References to identifiers, which begin with their lengths, only repeat
+ * these. Names of the standard library have up to 22 references to types, and repeat 220
+ * letters. */
 static char *undo_d(const char *name, struct demangle_costs *costs)
 {
     enum { MAX_LETTERS = 4096, MAX_TYPES = 32 };

@@ -1,4 +1,4 @@
-/* Answers of debug information, kept on disk.
+/* Results from debug information, kept on disk.
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/frame_cache.h"
 
@@ -27,19 +27,20 @@ struct entry {
 struct frame_cache {
     struct cache_folder *folder;
     char *name;            /* of the file in the folder */
-    char *identity;        /* of the files that the answers are about */
+    char *identity;        /* of the files that the answers come from */
     struct strings *names; /* of the caller */
-    struct entry *entries; /* the first FOUND are those of the file, in ascending order */
+    struct entry *entries; /* the first FOUND come from the file, in ascending order */
     struct dwarf_frame *frames;
     size_t count, found, capacity, frame_count, frame_capacity;
 };
 
 /* ---- the file ----
- * magic, u64 XXH3 of what follows: identity; u32 count of strings, each u32 length and bytes; u32 count of frames,
- * each u32 function, u32 file, u32 line, u32 checksum, u32 discriminator; u32 count of addresses, each u64 address,
- * u32 first frame, u32 symbol, u8 count of frames; all little-endian. */
+ * magic, u64 XXH3 of the rest: identity; u32 count of strings, each u32 length and bytes;
+ * u32 count of frames, each u32 function, u32 file, u32 line, u32 checksum, u32 discriminator;
+ * u32 count of addresses, each u64 address, u32 first frame, u32 symbol, u8 count of frames;
+ * all little-endian. */
 
-/* The numbers in NAMES of the strings, in their order; *COUNT of them. Caller frees. */
+/* Reads the strings. Returns their numbers in NAMES, in order; sets *COUNT. Caller frees. */
 static uint32_t *take_strings(struct frame_cache *c, struct cursor *in, size_t *count)
 {
     *count = cursor_u32(in);
@@ -57,7 +58,7 @@ static uint32_t *take_strings(struct frame_cache *c, struct cursor *in, size_t *
     return numbers;
 }
 
-/* NUMBERS: of TEXTS strings, in NAMES. */
+/* Reads the frames. NUMBERS: the numbers in NAMES of the TEXTS strings. */
 static void take_frames(struct frame_cache *c, struct cursor *in, const uint32_t *numbers,
                         size_t texts)
 {
@@ -99,7 +100,7 @@ static void take_entries(struct frame_cache *c, struct cursor *in, const uint32_
     c->found = c->count;
 }
 
-/* Returns false if DATA is not for this cache, which then contains part of it. */
+/* Returns false if DATA does not belong to this cache, which may then contain a part of it. */
 static bool parse(struct frame_cache *c, const uint8_t *data, size_t size)
 {
     struct cursor in = {.data = data, .size = size};
@@ -137,7 +138,7 @@ static int by_address(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Sorts the entries, and drops all but one for an address. */
+/* Sorts the entries, and drops all but one for each address. */
 static void sort(struct frame_cache *c)
 {
     size_t kept = 0;
@@ -182,8 +183,8 @@ static void store(struct frame_cache *c)
 
 /* ---- */
 
-/* Besides the versions of the tools: a debug file that is replaced has another size or time of change; names by address have
- * that of the program. */
+/* Identifies the version of the tools; the debug file, whose size or modification time changes if
+ * it is replaced; and the name of the program, which is part of names by address. Caller frees. */
 static char *identity_of(const struct elf_file *image, const struct elf_file *debug)
 {
     struct stat st = {0};
@@ -271,7 +272,7 @@ void frame_cache_add(struct frame_cache *c, const uint64_t *addresses, size_t co
     for (size_t i = 0; i < count; i++) {
         bool same = i > 0 && answer->first[i] == answer->first[i - 1] &&
                     answer->count[i] == answer->count[i - 1];
-        if (!same) /* as many addresses have */
+        if (!same) /* many successive addresses have the same frames */
             first = add_frames(c, answer->frames + answer->first[i], answer->count[i]);
         c->entries[c->count++] = (struct entry){addresses[i], first, symbols[i], answer->count[i]};
     }

@@ -1,4 +1,5 @@
-/* Mappings for the program counters of a board or a trace: a list of them, or a bare-metal program.
+/* Mappings for the program counters of a board or a trace, from a list or from a bare-metal
+ * program.
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/given_code.h"
 
@@ -42,8 +43,8 @@ static struct code_map *add_map(struct given_code *code, size_t *capacity)
     return map;
 }
 
-/* The executable segments of a program that runs at its link address. The image is taken into memory: then no search
- * path can lead to another file of the same name. */
+/* Adds the executable segments of a program that runs at its link address. The image is kept in
+ * memory, so that no search path can lead to another file of the same name. */
 static int add_segments(struct given_code *code, size_t *capacity, const struct elf_file *elf,
                         const char *path, struct error *err)
 {
@@ -88,7 +89,7 @@ int given_code_read(const struct given_code_options *options, struct given_code 
         return -1;
     if (options->vmmap != NULL &&
         raw_vmmap_text_read(options->vmmap, &code->vmmaps, &vmmaps, err) != 0) {
-        code->vmmaps = NULL; /* freed already */
+        code->vmmaps = NULL; /* already freed */
         return -1;
     }
     for (size_t i = 0; i < vmmaps; i++) {

@@ -11,8 +11,7 @@
 
 struct given_code_options {
     const char *vmmap; /* text file of mappings, NULL: none */
-    const char
-        *elf; /* bare-metal program, running at the addresses where it was linked; NULL: none */
+    const char *elf;   /* bare-metal program that runs at its link addresses; NULL: none */
 };
 
 /* The options -m and -e; its input is a struct given_code_options. */
@@ -22,16 +21,16 @@ extern const struct argp given_code_argp;
 void given_code_warn(const struct given_code_options *options, const char *file,
                      struct reporter *reporter);
 
-/* The mappings given by OPTIONS. All zero: empty; given_code_free frees it. */
+/* The mappings given by OPTIONS. All zero: empty. given_code_free frees them. */
 struct given_code {
     struct raw_vmmap *vmmaps; /* read from the text file */
     uint8_t *image;           /* the bytes of the ELF file */
     char *label;
-    struct code_map *maps; /* borrow from the others */
+    struct code_map *maps; /* they borrow from the others */
     size_t count;
 };
 
-/* Returns 0, or -1 with ERR filled. */
+/* Reads the files named by OPTIONS. Returns 0, or -1 with ERR filled. */
 int given_code_read(const struct given_code_options *options, struct given_code *code,
                     struct error *err);
 void given_code_free(struct given_code *code);

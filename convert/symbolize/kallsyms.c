@@ -24,7 +24,7 @@ struct kallsyms {
     struct strings *names;
     struct kernel_symbol *symbols; /* ascending */
     size_t count, capacity;
-    size_t hidden; /* functions whose address the kernel gave as 0 */
+    size_t hidden; /* functions whose address the kernel reports as 0 */
 };
 
 static int hex_digit(uint8_t c)
@@ -34,7 +34,7 @@ static int hex_digit(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Returns false when LINE is not "HEXADDR TYPE NAME...". */
+/* Returns false if LINE is not "HEXADDR TYPE NAME...". */
 static bool add_line(struct kallsyms *k, const uint8_t *line, size_t length)
 {
     uint64_t address = 0;
@@ -62,7 +62,7 @@ static bool add_line(struct kallsyms *k, const uint8_t *line, size_t length)
     return true;
 }
 
-/* Of several names for one address, the first in the file is found. */
+/* If an address has several names, the first one in the file is found. */
 static int compare_symbols(const void *left, const void *right)
 {
     const struct kernel_symbol *a = left, *b = right;

@@ -14,8 +14,8 @@ struct kallsyms;
 struct kallsyms *kallsyms_read(const char *path, struct error *err);
 void kallsyms_delete(struct kallsyms *kallsyms);
 
-/* The last function that begins at or before ADDRESS, borrowed until kallsyms_delete; NULL if there is none. There are
- * no sizes, so the last function extends to the end. */
+/* Returns the last function that begins at or before ADDRESS, borrowed until kallsyms_delete; NULL
+ * if there is none. Sizes are not known, so the last function extends to the end of memory. */
 const char *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address);
 
 #endif

@@ -16,17 +16,17 @@ struct locations {
     uint32_t *map_numbers; /* in the pbin, PBIN_NO_MAP: not defined yet */
     size_t map_count;
     struct numbers pcs;
-    struct numbers tids;             /* of the threads whose names are known ... */
+    struct numbers tids;             /* of the threads with known names ... */
     const struct raw_thread **named; /* ... by number in tids */
     struct location_place *pending;  /* not resolved yet */
     size_t pending_count, pending_capacity;
-    struct strings *places; /* as bytes; the location of place N has number N - 1 */
+    struct strings *places; /* as bytes; place N is location number N - 1 */
     bool wants_keys;
-    uint64_t (*keys)[LOCATION_KEY_COUNT]; /* only where they are wanted */
+    uint64_t (*keys)[LOCATION_KEY_COUNT]; /* only if they are wanted */
     size_t key_count, key_capacity;
 };
 
-/* Where a tid occurs twice (renamed, or given to another thread), the last name counts. */
+/* If a tid occurs twice (renamed or reused), the last name counts. */
 static void name_threads(struct locations *l, const struct location_facts *facts)
 {
     l->named = mem_zalloc(facts->thread_count, sizeof(struct raw_thread *));
@@ -105,7 +105,8 @@ const struct numbers *locations_numbers(const struct locations *l)
     return &l->pcs;
 }
 
-/* Maps are defined when a location first refers to them, because their file is only looked for then. */
+/* Maps are defined when a location first refers to them, because the search for their file starts
+ * only then. */
 static uint32_t define_map(struct locations *l, uint32_t index, bool used)
 {
     if (index >= l->map_count)
@@ -135,7 +136,8 @@ void locations_define_maps(struct locations *l)
         define_map(l, (uint32_t)i, false);
 }
 
-/* TEXT, which names the code at FROM or says that it has no name, as the value of a key. */
+/* Returns TEXT, the name of the code at FROM or a label for code without a name, as the value of a
+ * key. */
 static uint32_t key_text(struct locations *l, const struct code_location *from, const char *text)
 {
     bool nameless = label_is_nameless(text, from->map < l->map_count);

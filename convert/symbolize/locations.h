@@ -18,7 +18,7 @@ struct locations;
 struct location_facts {
     const struct code_map *maps; /* all mappings, copied; their texts and images are borrowed */
     size_t map_count;
-    const struct raw_thread *threads; /* borrowed: process and name of threads, if known */
+    const struct raw_thread *threads; /* borrowed: processes and names of threads, if known */
     size_t thread_count;
     bool keys; /* locations_key will be called */
 };
@@ -30,28 +30,30 @@ struct locations *locations_new(const struct location_facts *facts, struct pbin_
                                 struct error *err);
 void locations_delete(struct locations *locations);
 
-/* Mappings to which the samples belong (symbolizer_find_map, symbolizer_count). */
+/* Returns the symbolizer, for symbolizer_find_map and symbolizer_count; borrowed until
+ * locations_delete. */
 struct symbolizer *locations_symbolizer(struct locations *locations);
 
-/* The number of PC in the pbin, which the next locations_resolve defines. */
+/* Returns the number of PC in the pbin. The next locations_resolve defines it. */
 uint32_t locations_number(struct locations *locations, uint64_t pc);
 
 /* The numbers assigned so far, to look up a PC before calling locations_number; borrowed until locations_delete. */
 const struct numbers *locations_numbers(const struct locations *locations);
 
-/* A location that a program counter alone does not identify. */
+/* A location that its program counter alone does not identify. */
 struct location_place {
     uint64_t pc;
     uint32_t
-        map; /* index of the mapping, UINT32_MAX for none, LOCATION_FIND: the first that holds the PC */
+        map; /* index of the mapping, UINT32_MAX: none, LOCATION_FIND: the first that contains PC */
     uint32_t caller; /* number of the location that called the kernel, PBIN_NO_CALLER */
     const char *binary,
-        *name; /* of what is not to be resolved, NULL; borrowed until locations_delete, compared as
-                                * pointers */
+        *name; /* of code that is not to be resolved, else NULL; borrowed until locations_delete,
+                * compared as pointers */
 };
 #define LOCATION_FIND (UINT32_MAX - 1)
 
-/* The number of PLACE, like locations_number; a profile uses only one of these two functions. */
+/* Returns the number of PLACE, as locations_number does for a PC; a profile uses only one of these
+ * two functions. */
 uint32_t locations_place(struct locations *locations, const struct location_place *place);
 
 /* Resolves and defines all locations that are not defined yet. */
@@ -65,7 +67,7 @@ void locations_label(const struct locations *locations, const char *label, struc
 /* Defines the thread TID and returns its number. */
 uint32_t locations_define_thread(struct locations *locations, uint32_t tid);
 
-/* The same for a thread that is known. */
+/* The same for a thread whose process, name and program are known. */
 uint32_t locations_define_task(struct locations *locations, uint32_t tid, uint32_t pid,
                                const char *name, const char *program);
 

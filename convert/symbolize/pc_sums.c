@@ -1,4 +1,4 @@
-/* Sums by program counter, and their profile.
+/* Sums by program counter, and their output as a profile.
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/pc_sums.h"
 
@@ -24,7 +24,7 @@ void pc_sums_free(struct pc_sums *s)
     free(s->items);
 }
 
-/* A row, and what it adds up. */
+/* A row and its sums. */
 struct sum_row {
     struct pbin_row row;
     struct pc_sum sum;
@@ -77,7 +77,8 @@ static int add(struct sum_rows *rows, struct pc_sum *to, const struct pc_sum *fr
     return large ? error_set(err, p->file, NO_OFFSET, "sums too large to add exactly") : 0;
 }
 
-/* Sets keys, and joins rows with the same one: an address can be mapped by different files, one after the other. */
+/* Makes rows with their keys, and joins rows with the same key: different files can be mapped at an
+ * address, one after the other. */
 static int make_rows(const struct pc_sums *s, const struct pc_profile *p,
                      struct locations *locations, struct sum_rows *rows, struct error *err)
 {

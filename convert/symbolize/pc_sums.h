@@ -1,4 +1,5 @@
-/* Sums by program counter, and their profile: an aggregated pbin with a row for each line of code.
+/* Sums by program counter, and their output as a profile: an aggregated pbin with a row for each
+ * line of code.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_SYMBOLIZE_PC_SUMS_H
 #define CONVERT_SYMBOLIZE_PC_SUMS_H
@@ -11,7 +12,7 @@ enum { PC_VALUES = 4 };
 
 struct pc_sum {
     uint64_t pc, samples;
-    uint64_t values[PC_VALUES]; /* of measures */
+    uint64_t values[PC_VALUES]; /* of the measures */
 };
 
 /* Empty when zeroed. */
@@ -21,12 +22,12 @@ struct pc_sums {
     struct numbers pcs;
 };
 
-/* The sum of PC, borrowed until the next call. */
+/* Returns the sum of PC, borrowed until the next call; it is zero if PC is new. */
 struct pc_sum *pc_sums_at(struct pc_sums *sums, uint64_t pc);
 void pc_sums_free(struct pc_sums *sums);
 
-/* Passes to SYMBOLIZER how many samples are in each of its MAP_COUNT mappings (symbolizer_count). Returns how many
- * are in none. */
+/* Passes the number of samples in each of its MAP_COUNT mappings to SYMBOLIZER (symbolizer_count).
+ * Returns the number of samples outside all mappings. */
 uint64_t pc_sums_count_maps(const struct pc_sums *sums, size_t map_count,
                             struct symbolizer *symbolizer);
 
@@ -37,10 +38,10 @@ struct pc_profile {
     size_t map_count;
     exact time_each; /* of a sample [2^-32 ns] */
     const char
-        *outside; /* why many samples may be outside the mappings, for a warning; NULL: none */
+        *outside; /* why many samples may be outside the mappings, for a warning; NULL: no reason */
     struct {
         const char *name, *unit;
-    } measures[PC_VALUES]; /* name NULL: there is none */
+    } measures[PC_VALUES]; /* name NULL: no measure */
 };
 
 /* Writes PROFILE to OUT. Returns 0, or -1 with ERR filled. */

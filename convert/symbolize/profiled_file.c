@@ -19,7 +19,8 @@ struct matching {
     const struct pbin_definitions *all;
 };
 
-/* Does FILE fit its mappings? At least one must, none may be of another build. */
+/* Returns whether FILE fits its mappings: at least one must fit, and none may be of another
+ * build. */
 static int fits(void *context, const struct elf_file *file, struct error *err)
 {
     const struct matching *matching = context;
@@ -48,7 +49,7 @@ static int fits(void *context, const struct elf_file *file, struct error *err)
     return error_pass(err, &refused);
 }
 
-/* The first mapping called NAME, or NULL. */
+/* Returns the first mapping called NAME, or NULL. */
 static const struct pbin_map *map_called(const struct pbin_definitions *all, const char *name)
 {
     for (size_t i = 0; i < all->map_count; i++)
@@ -76,7 +77,7 @@ int profiled_file_find(struct profiled_file *f, const char *choice,
     *f = (struct profiled_file){.map_count = all->map_count};
     f->is_mine = mem_zalloc(all->map_count, sizeof *f->is_mine);
     f->mappings = mem_zalloc(all->map_count, sizeof *f->mappings);
-    if (name == NULL) /* maps are in the order in which samples met them */
+    if (name == NULL) /* maps are in the order of their first samples */
         name = meta->target != NULL ? meta->target
                : all->map_count > 0 ? text_of(all, all->maps[0].label)
                                     : NULL;

@@ -11,13 +11,14 @@ struct profiled_file {
     struct elf_file *image;
     char *name; /* base name, as in rows and labels */
     size_t map_count;
-    bool *is_mine; /* by map: is it one of this file? */
+    bool *is_mine; /* [by map] whether it is a mapping of this file */
     struct elf_mapping *mappings;
 };
 
-/* Finds the file. CHOICE names it, as a path or only as the base name of a mapping; NULL: the target of META, else the
- * first mapping. ALL and META are those of the whole pbin. A file that is not the one that ran (elf_match) is an
- * error. Returns 0, or -1 with ERR filled. Call profiled_file_free in any case. */
+/* Finds the file. CHOICE names it, as a path or only as the base name of a mapping; NULL: the
+ * target of META, or else the file of the first mapping. ALL and META are those of the whole pbin.
+ * It is an error if the file is not the one that ran (elf_match). Returns 0, or -1 with ERR filled.
+ * Call profiled_file_free in any case. */
 int profiled_file_find(struct profiled_file *file, const char *choice,
                        const struct pbin_definitions *all, const struct pbin_meta *meta,
                        const struct elf_search *search, struct error *err);

@@ -1,4 +1,4 @@
-/* From a program counter to binary, function, source file and line.
+/* Resolves program counters to binary, function, source file and line.
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/symbolizer.h"
 
@@ -12,7 +12,7 @@
 #include "convert/symbolize/kallsyms.h"
 #include "formats/elf/elf_content.h"
 
-/* The upper half of x86-64's and ARM's address space. */
+/* The upper half of the address space of x86-64 and ARM. */
 #define FIRST_KERNEL_ADDRESS UINT64_C(0xffff800000000000)
 #define VSYSCALL_PAGE        UINT64_C(0xffffffffff600000)
 
@@ -25,7 +25,7 @@ struct wanted {
     size_t index;
 };
 
-/* Addresses in one mapping, as many as one question may have. */
+/* Addresses in one mapping, at most as many as a question may have. */
 struct lookup {
     const struct wanted *wanted;
     size_t count;
@@ -34,21 +34,22 @@ struct lookup {
 };
 
 struct symbolizer {
-    struct lookup lookups[MAX_HELD]; /* under way, used in turn */
+    struct lookup lookups[MAX_HELD]; /* in progress, used in rotation */
     struct symbolizer_options options;
     struct code_maps *maps;
     struct kallsyms *kallsyms;
     struct strings *strings; /* names, paths, demangled names */
-    uint32_t *demangled;     /* string number of each name's demangled form + 1, 0: not made yet */
+    uint32_t *demangled;     /* [name] number of its demangled form + 1, 0: not made yet */
     size_t demangled_count, demangled_capacity;
-    struct code_frame **chunks; /* frames that were given out */
+    struct code_frame **chunks; /* frames that were returned */
     size_t chunk_count, chunk_capacity, chunk_used, chunk_size;
     struct dwarf_answer answer;
     struct demangle_costs costs;
     struct reporter *reporter;
 };
 
-/* The answer for the last address: its neighbours are usually on the same line of the same function. */
+/* The answer for the last address: the next one is usually on the same line of the same
+ * function. */
 struct last_frames {
     uint32_t symbol;
     uint32_t first; /* in the answer */
@@ -115,7 +116,7 @@ static struct code_frame *new_frames(struct symbolizer *s, size_t count)
     return frames;
 }
 
-/* The demangled form of the name with NUMBER; each is computed once. */
+/* Returns the demangled form of the name with NUMBER; each is computed only once. */
 static const char *demangled(struct symbolizer *s, uint32_t number)
 {
     mem_extend(&s->demangled, &s->demangled_count, &s->demangled_capacity, (size_t)number + 1,
@@ -129,7 +130,7 @@ static const char *demangled(struct symbolizer *s, uint32_t number)
                            "%.100s: too long when demangled: this name and later ones "
                            "remain mangled",
                            name);
-        if (text == NULL && strcmp(name, LABEL_UNKNOWN) == 0) /* a symbol that has this name */
+        if (text == NULL && strcmp(name, LABEL_UNKNOWN) == 0) /* a symbol with this name */
             text = mem_strdup(label_unlike(name));
         s->demangled[number] = (text != NULL ? strings_intern(s->strings, text) : number) + 1;
         free(text);
@@ -137,7 +138,7 @@ static const char *demangled(struct symbolizer *s, uint32_t number)
     return strings_get(s->strings, s->demangled[number] - 1);
 }
 
-/* FROM, with FUNCTION as its name. */
+/* Makes a frame from FROM, with the name FUNCTION. */
 static struct code_frame make_frame(struct symbolizer *s, uint32_t function,
                                     const struct dwarf_frame *from)
 {
@@ -152,8 +153,9 @@ static struct code_frame make_frame(struct symbolizer *s, uint32_t function,
     };
 }
 
-/* Frames of one address: those of the debug information, the outermost one named by the symbol table, which
- * distinguishes clones (.cold, .part.0) and is the same with and without -g. */
+/* Makes the frames of one address: those of the debug information, with the outermost one named by
+ * the symbol table, which distinguishes clones (.cold, .part.0) and is the same with and without
+ * -g. */
 static void make_location(struct symbolizer *s, struct code_location *to, uint32_t symbol,
                           const struct dwarf_frame *from, uint32_t first, size_t count,
                           struct last_frames *last)
@@ -173,7 +175,8 @@ static void make_location(struct symbolizer *s, struct code_location *to, uint32
     to->frame_count = last->frame_count;
 }
 
-/* Fills LOOKUP with the first of COUNT addresses, and begins to look them up. Returns how many it takes. */
+/* Fills LOOKUP with the first of COUNT addresses, and begins to look them up. Returns the number of
+ * addresses in it. */
 static size_t begin_lookup(struct symbolizer *s, struct lookup *lookup, const struct wanted *wanted,
                            size_t count)
 {
@@ -190,7 +193,7 @@ static size_t begin_lookup(struct symbolizer *s, struct lookup *lookup, const st
     if (lookup->file == NULL)
         return lookup->count;
     const struct elf_file *image =
-        code_file_image(lookup->file, &(struct error){0}); /* open already */
+        code_file_image(lookup->file, &(struct error){0}); /* already open */
     for (size_t i = 0; i < lookup->count; i++)
         lookup->addresses[i] = elf_mapping_address(image, mapping, wanted[i].pc);
     code_file_announce(lookup->file, lookup->addresses, lookup->count);
@@ -211,8 +214,9 @@ static void resolve_in_file(struct symbolizer *s, const struct lookup *lookup,
     }
 }
 
-/* The function at PC in the mapping NAME, which has no file; NULL: not known. The kernel's page of old system calls is not in any
- * file and does not change: its three functions have been at these addresses since Linux 2.6. */
+/* Returns the function at PC in the mapping NAME, which has no file; NULL if unknown. The kernel's
+ * page of legacy system calls is not in any file and does not change: its three functions have been
+ * at these addresses since Linux 2.6. */
 static const char *name_without_file(const char *name, uint64_t pc)
 {
     static const char *const functions[] = {"gettimeofday", "time", "getcpu"};
@@ -286,7 +290,8 @@ void symbolizer_resolve(struct symbolizer *s, const uint64_t *pcs, size_t count,
     free(maps);
 }
 
-/* May addresses in MAP be looked up while COUNT lookups, of which LAST was begun last, are under way? */
+/* Returns whether addresses in MAP may be looked up while COUNT lookups, the last of which is LAST,
+ * are in progress. */
 static bool may_begin(const struct symbolizer *s, size_t count, const struct lookup *last,
                       uint32_t map)
 {
@@ -294,7 +299,8 @@ static bool may_begin(const struct symbolizer *s, size_t count, const struct loo
            (count == 1 && last->wanted->map == map);
 }
 
-/* The next addresses are looked up, by workers of the same file or of the next ones, while those before are named. */
+/* Workers of the same file or of the next ones look up the next addresses while the previous ones
+ * are named. */
 static void resolve_sorted(struct symbolizer *s, const struct wanted *wanted, size_t count,
                            struct code_location *locations)
 {
@@ -317,7 +323,8 @@ static void resolve_sorted(struct symbolizer *s, const struct wanted *wanted, si
     }
 }
 
-/* The mapping with most of the addresses comes first: it takes longest. The others follow in their order. */
+/* Sets the turn of each address: the mapping with the most addresses comes first, because it takes
+ * longest. The others follow in their order. */
 static void give_turns(struct wanted *wanted, size_t count, size_t map_count)
 {
     size_t *sums = mem_zalloc(map_count, sizeof *sums), most = 0;
