@@ -1,4 +1,4 @@
-/* Abbreviations of a unit, compiled so that a DIE is skipped in few steps.
+/* Abbreviations of a unit, compiled so that a DIE can be skipped in a few steps.
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_abbrevs.h"
 
@@ -24,7 +24,8 @@ static void add_step(struct abbrevs *table, struct abbrev *abbrev, struct abbrev
     abbrev->step_count++;
 }
 
-/* Values of known size that the walk does not need become one skip. */
+/* Compiles the attributes of ABBREV to steps. Values of known size that the walk does not need are
+ * combined into one skip. */
 static void compile(struct abbrevs *table, struct abbrev *abbrev, struct dwarf_bytes *b,
                     const struct dwarf_encoding *encoding)
 {

@@ -1,4 +1,4 @@
-/* Abbreviations of a unit, compiled so that a DIE is skipped in few steps.
+/* Abbreviations of a unit, compiled so that a DIE can be skipped in a few steps.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_ABBREVS_H
 #define CONVERT_DWARF_DWARF_ABBREVS_H
@@ -7,8 +7,8 @@
 
 #include "convert/dwarf/dwarf_forms.h"
 
-/* Skip SKIP bytes; then there is a value of FORM (0: none). ATTRIBUTE is set if the walk needs the value; if it is 0,
- * skip the value too. */
+/* Skip SKIP bytes; then comes a value of FORM (0: none). ATTRIBUTE is set if the walk needs the
+ * value; if it is 0, skip the value, too. */
 struct abbrev_step {
     uint32_t skip;
     uint16_t form, attribute;
@@ -34,7 +34,7 @@ struct abbrevs {
 void abbrevs_read(struct abbrevs *table, struct dwarf_bytes *b, const uint8_t *section,
                   const struct dwarf_encoding *encoding);
 
-/* The abbreviation with CODE, or NULL. */
+/* Returns the abbreviation with CODE, or NULL. */
 const struct abbrev *abbrevs_find(const struct abbrevs *table, uint64_t code);
 
 #endif

@@ -1,4 +1,4 @@
-/* Answers of a worker: checked, and joined to one.
+/* Checks the answers of a worker, and joins them to one.
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_answer.h"
 
@@ -9,7 +9,8 @@
 #include "base/memory.h"
 #include "formats/pbin/pbin.h"
 
-/* A limit for all answers of one worker, because a hostile file could produce names and frames forever. */
+/* Limits for all answers of one worker, because a hostile file could produce names and frames
+ * forever. */
 enum { MAX_STRING_BYTES = 1 << 28, MAX_ALL_FRAMES = 1 << 24 };
 
 struct text {
@@ -25,7 +26,7 @@ struct source {
     size_t known;
     struct dwarf_frame frames[MAX_FRAMES]; /* of its last address, with our numbers */
     unsigned count;
-    bool started; /* it had an address */
+    bool started; /* it has answered for an address */
 };
 
 struct joining {
@@ -50,7 +51,7 @@ void dwarf_answer_reserve(struct dwarf_answer *answer, size_t count)
     answer->frame_count = 0;
 }
 
-/* Notes the new strings; they get numbers when a frame refers to them. */
+/* Reads the new strings; they get numbers when a frame refers to them. */
 static void take_strings(struct source *s, struct dwarf_limits *limits)
 {
     struct dwarf_texts *texts = s->texts;
@@ -77,7 +78,7 @@ static void take_strings(struct source *s, struct dwarf_limits *limits)
     }
 }
 
-/* The number in our strings of its string NUMBER. */
+/* Returns the number in STRINGS of string NUMBER of S. */
 static uint32_t number_of(struct source *s, struct strings *strings, uint32_t number)
 {
     struct dwarf_texts *texts = s->texts;
@@ -105,7 +106,7 @@ static struct dwarf_frame take_frame(struct source *s, const struct joining *j)
     return frame;
 }
 
-/* Reads what S says about an address. Returns false if it says nothing. */
+/* Reads the frames of an address from S. Returns false if S does not answer for it. */
 static bool take_address(struct source *s, const struct joining *j)
 {
     unsigned count = cursor_u8(&s->in);
@@ -121,7 +122,8 @@ static bool take_address(struct source *s, const struct joining *j)
     return true;
 }
 
-/* Appends the frames of S for address I. Neighbours share theirs, whichever part answered. */
+/* Appends the frames of S for address I. Successive addresses share equal frames, whichever part
+ * answered. */
 static void add_frames(const struct source *s, struct dwarf_answer *answer, size_t i)
 {
     const size_t size = s->count * sizeof *s->frames;
@@ -140,7 +142,8 @@ static void add_frames(const struct source *s, struct dwarf_answer *answer, size
     answer->frame_count += s->count;
 }
 
-/* Exactly one of the sources must have an answer for each of COUNT addresses. */
+/* Joins the answers for COUNT addresses: exactly one of the sources must have one for each
+ * address. */
 static bool join(struct source *sources, size_t source_count, size_t count, struct joining *j)
 {
     for (size_t i = 0; i < count; i++) {

@@ -1,9 +1,11 @@
-/* The units that addresses need, and all ranges of units, by .debug_aranges, in sets:
+/* Finds the units that addresses need, and all ranges of units, from .debug_aranges, which consists
+ * of sets:
  *
- *   length, version 2, offset of a unit, size of addresses, size of segments, pairs of address and length, (0, 0)
+ *   length, version 2, offset of a unit, size of addresses, size of segments,
+ *   pairs of address and length, (0, 0)
  *
- * Compilers may omit it, or some units in it, and it may be wrong: it only determines which units to leave out, and where
- * units that cannot list all of their code may have more.
+ * Compilers may omit the section, or some units in it, and it may be wrong: it only determines
+ * which units to leave out, and where units that cannot list all of their code may have more code.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
@@ -14,7 +16,7 @@
 
 struct wanted {
     uint64_t address;
-    uint64_t unit; /* offset of the first one that has it, UINT64_MAX: none */
+    uint64_t unit; /* offset of the first unit that has it, UINT64_MAX: none */
 };
 
 struct aranges {
@@ -42,7 +44,7 @@ static void take_range(struct aranges *a, uint64_t begin, uint64_t length, uint6
             a->wanted[i].unit = unit;
 }
 
-/* Returns false at the end, or where the section is damaged. */
+/* Reads the next set. Returns false at the end, or where the section is damaged. */
 static bool take_set(struct aranges *a)
 {
     struct dwarf_bytes *all = &a->data;
@@ -77,7 +79,8 @@ static int compare(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The units that are wanted, ascending, in TO; their number is below COUNT if one address is in none. */
+/* Lists the wanted units in TO, ascending, and returns their number. *COMPLETE: each address
+ * outside the PLT is in a unit. */
 static size_t list_wanted(const struct dwarf_units *units, const struct aranges *a, uint64_t *to,
                           bool *complete)
 {
@@ -86,14 +89,14 @@ static size_t list_wanted(const struct dwarf_units *units, const struct aranges 
     for (size_t i = 0; i < a->count; i++)
         if (a->wanted[i].unit != UINT64_MAX)
             to[count++] = a->wanted[i].unit;
-        else if (!elf_plt_has(units->image, a->wanted[i].address)) /* no unit has these */
+        else if (!elf_plt_has(units->image, a->wanted[i].address)) /* PLT code has no unit */
             *complete = false;
     qsort(to, count, sizeof *to, compare);
     return count;
 }
 
-/* The first unit after the last one that is wanted is the end: at least one is read, so that there is something. Those that
- * are listed, but not wanted, are passed. */
+/* Determines the extent: it ends at the first unit after the last wanted one, and includes at least
+ * one unit. Units that are listed, but not wanted, are passed. */
 static struct dwarf_extent find_extent(const struct dwarf_units *units, struct aranges *a)
 {
     struct dwarf_extent extent = {.end = UINT64_MAX};

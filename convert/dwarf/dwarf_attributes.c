@@ -10,8 +10,8 @@ struct unit *dwarf_units_of_die(struct dwarf_units *units, uint64_t offset)
     return at < units->count && offset >= units->units[at].die ? &units->units[at] : NULL;
 }
 
-/* The table that has been compiled, else the first entry with CODE in the section: that of a unit's
- * own DIE is the first one. */
+/* Finds the attributes of CODE in the compiled table, or else in the first entry with CODE in the
+ * section: the entry of a unit's own DIE is the first one. */
 static bool find_attributes(struct die_reader *die, uint64_t code)
 {
     struct dwarf_units *units = die->units;

@@ -4,7 +4,7 @@
 
 #include <libdwarf/dwarf.h>
 
-/* Forms of fixed size. */
+/* Returns the size of a form that is the same in all encodings. */
 static int constant_size(uint64_t form)
 {
     switch (form) {

@@ -13,13 +13,13 @@ struct dwarf_encoding {
 
 enum { FORM_VARIABLE = -1, FORM_UNKNOWN = -2 };
 
-/* The size of a value of FORM [bytes], FORM_VARIABLE or FORM_UNKNOWN. */
+/* Returns the size of a value of FORM [bytes], FORM_VARIABLE or FORM_UNKNOWN. */
 int dwarf_form_size(uint64_t form, const struct dwarf_encoding *encoding);
 
 /* Skips a value of FORM; sets B->bad if FORM is unknown. */
 void dwarf_form_skip(struct dwarf_bytes *b, uint64_t form, const struct dwarf_encoding *encoding);
 
-/* Replaces DW_FORM_indirect by the form in the data. */
+/* Returns FORM, or the form in the data if it is DW_FORM_indirect. */
 uint64_t dwarf_form_direct(struct dwarf_bytes *b, uint64_t form);
 
 /* Reads a constant, an index, an address, an offset or a reference as stored. Skips blocks and strings, and returns 0

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-/* Real programs reach a depth of 65. */
+/* Limits: real programs reach a depth of 65. */
 enum { MAX_DEPTH = 512, MAX_FUNCTIONS = 1 << 26 };
 
 /* One pass over the DIEs of a unit, in the order of the file. */
@@ -17,18 +17,18 @@ struct walk {
     struct dwarf_bytes data;
     const uint8_t *info; /* offset 0 of .debug_info */
     enum wanted {
-        EVERYTHING,    /* inlined calls too */
+        EVERYTHING,    /* also inlined calls */
         ALL_FUNCTIONS, /* only functions, at any depth */
         MOST_FUNCTIONS /* skips types and other functions, which contain few functions */
     } wanted;
     struct interval_list ranges;
-    uint32_t around[MAX_DEPTH]; /* by depth: the function around the DIEs there */
+    uint32_t around[MAX_DEPTH]; /* by depth: the function around the DIEs at this depth */
     size_t depth;
-    size_t barren; /* DIEs of this depth or more have no code; 0: all may have */
+    size_t barren; /* DIEs at this depth or more have no code; 0: all may have code */
 };
 
-/* Nothing below these has code. Below classes there may be: gcc puts the code of a lambda expression
- * there, rustc that of methods. */
+/* Returns whether DIEs below one with TAG cannot have code. Those below classes can: gcc puts the
+ * code of lambda expressions there, and rustc that of methods. */
 static bool is_barren(uint32_t tag)
 {
     return tag == DW_TAG_enumeration_type || tag == DW_TAG_array_type ||
@@ -41,7 +41,8 @@ static bool is_function(uint32_t tag)
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-/* Most DIEs of C++ are in declarations of functions, in their bodies, or in types. */
+/* Returns whether the contents of a DIE with TAG are skipped. Most DIEs of C++ are in declarations
+ * of functions, in their bodies, or in types. */
 static bool is_passed(const struct walk *w, uint32_t tag)
 {
     return is_barren(tag) || (w->wanted == ALL_FUNCTIONS && tag == DW_TAG_inlined_subroutine) ||
@@ -50,13 +51,15 @@ static bool is_passed(const struct walk *w, uint32_t tag)
              tag == DW_TAG_union_type));
 }
 
-/* Is a DIE with TAG an inlined call in a function that is listed without them? */
+/* Returns whether a DIE with TAG is an inlined call in a function that is listed without such
+ * calls. */
 static bool is_for_later(const struct walk *w, uint32_t tag)
 {
     return w->wanted == ALL_FUNCTIONS && tag == DW_TAG_inlined_subroutine;
 }
 
-/* The number of the function at OFFSET, or that of the one around it. */
+/* Adds the function at OFFSET. Returns its number; that of the function around it if there are too
+ * many; or INTERVAL_NONE if it has no code. */
 static uint32_t add_function(struct walk *w, uint64_t offset, uint32_t tag,
                              const struct dwarf_place *place)
 {
@@ -67,7 +70,7 @@ static uint32_t add_function(struct walk *w, uint64_t offset, uint32_t tag,
     size_t before = w->ranges.count;
     dwarf_place_ranges(w->units, w->unit, place, (uint32_t)f->count, &w->ranges);
     if (w->ranges.count == before && tag == DW_TAG_subprogram)
-        return INTERVAL_NONE; /* a declaration or an abstract one */
+        return INTERVAL_NONE; /* a declaration or an abstract instance */
     *MEM_AT(f->items, f->count, f->capacity) = (struct unit_function){
         .die = offset, .parent = around, .inlined = tag == DW_TAG_inlined_subroutine};
     return (uint32_t)f->count++;
@@ -98,7 +101,7 @@ void dwarf_steps_read(struct dwarf_bytes *data, const struct abbrevs *table,
     }
 }
 
-/* The offset of a sibling may be wrong: it must at least be ahead. */
+/* Skips to SIBLING, unless its offset is wrong: it must at least be ahead. */
 static bool skip_to(struct walk *w, uint64_t sibling)
 {
     uint64_t here = (uint64_t)(w->data.at - w->info) - w->unit->header;
@@ -108,7 +111,7 @@ static bool skip_to(struct walk *w, uint64_t sibling)
     return true;
 }
 
-/* Continues at SIBLING, after the contents of a DIE of TAG. */
+/* Continues at SIBLING, after the contents of a DIE with TAG. */
 static bool pass_over(struct walk *w, uint32_t tag, uint32_t function, uint64_t sibling)
 {
     const uint64_t inside = (uint64_t)(w->data.at - w->info);
@@ -120,12 +123,12 @@ static bool pass_over(struct walk *w, uint32_t tag, uint32_t function, uint64_t 
     return true;
 }
 
-/* The next DIE. Returns false at the end of the unit, or where it is damaged. */
+/* Reads the next DIE. Returns false at the end of the unit, or where it is damaged. */
 static bool step(struct walk *w)
 {
     uint64_t offset = (uint64_t)(w->data.at - w->info), code = dwarf_uleb(&w->data), sibling = 0;
     if (code == 0 && !w->data.bad) {
-        if (w->depth == 0) /* the unit has no DIE */
+        if (w->depth == 0) /* the unit has no DIEs */
             return false;
         w->depth--;
         if (w->depth < w->barren)
@@ -158,7 +161,8 @@ static bool step(struct walk *w)
     return true;
 }
 
-/* Skips the DIEs of UNIT from OFFSET, which is at DEPTH, to the end of the list that contains them. */
+/* Passes over the DIEs of UNIT from OFFSET, which is at DEPTH, to the end of the list that contains
+ * them, and adds functions to TO. */
 static void decode(struct dwarf_units *units, struct unit *unit, struct unit_functions *to,
                    uint64_t offset, size_t depth, enum wanted wanted)
 {
@@ -196,8 +200,8 @@ void dwarf_functions_decode_all(struct dwarf_units *units, struct unit *unit,
     decode(units, unit, to, unit->die, 0, EVERYTHING);
 }
 
-/* An address in no known function may be in a function that was skipped, unless symbols show that it is BETWEEN
- * functions. */
+/* Returns the list to search for an address outside all known functions: it may be in a skipped
+ * function, unless symbols show that it is BETWEEN functions. */
 static struct unit_functions *look_closer(struct dwarf_units *units, struct unit *unit,
                                           bool between)
 {

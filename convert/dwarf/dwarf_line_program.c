@@ -1,4 +1,4 @@
-/* The program of a line table, which makes rows:
+/* Runs the program of a line table, which produces rows:
  *
  *   unit_length version [since 5: address_size selector] header_length
  *   min_instruction [since 4: max_operations] default_is_stmt line_base line_range
@@ -10,11 +10,11 @@
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-/* The registers of the state machine, and the rows that it has made. */
+/* The registers of the state machine, and the rows that it has produced. */
 struct machine {
     struct dwarf_units *units;
     struct unit_lines *lines;
-    struct line_row *rows; /* those of UNITS, for all tables in turn */
+    struct line_row *rows; /* memory of UNITS, used by one table after the other */
     uint64_t address, operation, file, line, discriminator;
     size_t row_count, row_capacity, sequence_count, sequence_capacity, first;
     struct interval_list ranges;
@@ -63,7 +63,8 @@ static void end_sequence(struct machine *m)
     m->first = m->row_count;
 }
 
-/* Only machines with very long instructions have several operations in one. */
+/* Advances the address. Only machines with very long instruction words have several operations in
+ * an instruction. */
 static void advance(struct machine *m, const struct line_program *p, uint64_t operations)
 {
     if (p->max_operations <= 1) {

@@ -1,4 +1,4 @@
-/* The line table of a unit: addresses to lines, and the paths of its files.
+/* The line table of a unit: lines by address, and the paths of files.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,8 @@ static void add_folder(struct unit_lines *lines, size_t *capacity, const char *n
     *MEM_APPEND(lines->folders, lines->folder_count, *capacity) = name;
 }
 
-/* Before DWARF 5: strings up to an empty one; files have a folder, a time and a size. */
+/* Before DWARF 5: a list of strings that ends with an empty one; files also have a folder, a time
+ * and a size. */
 static void read_old_tables(struct unit_lines *lines, struct dwarf_bytes *b)
 {
     size_t folders = 0, files = 0;
@@ -63,7 +64,8 @@ static uint64_t read_format(struct dwarf_bytes *b, struct entry_format *format)
     return b->bad || format->count == 0 ? 0 : count;
 }
 
-/* 16 bytes at B; NULL: missing, or all zero, as written by compilers without checksums. */
+/* Reads the 16 bytes at B. Returns NULL if they are missing, or all zero, as written by compilers
+ * without checksums. */
 static const uint8_t *read_md5(struct dwarf_bytes *b)
 {
     static const uint8_t none[MD5_SIZE];
@@ -113,7 +115,8 @@ static void read_new_tables(struct dwarf_units *units, struct unit *unit,
     }
 }
 
-/* The part before the tables, within the sizes that the header states. */
+/* Reads the part before the tables, within the sizes that the header states. Returns false if it is
+ * damaged. */
 static bool read_fixed(struct dwarf_bytes *b, struct dwarf_encoding *encoding,
                        struct line_program *p)
 {
@@ -164,7 +167,7 @@ static bool read_header(struct dwarf_units *units, struct unit *unit, struct lin
     return !b.bad;
 }
 
-/* The end of the table at BEGIN of the section; UINT64_MAX if it is damaged. */
+/* Returns the end of the table at BEGIN of the section; UINT64_MAX if it is damaged. */
 static uint64_t table_end(struct dwarf_units *units, uint64_t begin)
 {
     struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_LINE);
@@ -207,7 +210,7 @@ void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit)
 
 /* ---- answers ---- */
 
-/* Appends PART with one '/' between. Callers do not pass an absolute PART. */
+/* Appends PART after a single '/'. Callers do not pass an absolute PART. */
 static void append(char **path, const char *part)
 {
     size_t length = strlen(*path);
@@ -222,8 +225,8 @@ static void append(char **path, const char *part)
     *path = joined;
 }
 
-/* In DWARF 5, the list of folders begins at 0 with that of the compilation; in earlier versions, 0
- * is that folder and the list begins at 1. */
+/* Returns the path of FILE as a string number. In DWARF 5, folder 0 of the list is that of the
+ * compilation; in earlier versions, 0 also means that folder, but the list begins at 1. */
 static uint32_t file_path(struct dwarf_units *units, const struct unit_lines *lines,
                           const struct line_file *file)
 {

@@ -1,11 +1,11 @@
-/* Names of functions, and where inlined calls are.
+/* Names of functions, and call sites of inlined functions.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-/* A number that does not fit cannot be that of a file or line. */
+/* Reads the number of a file or line; it is 0 if it does not fit. */
 static uint32_t number_of(struct die_reader *die)
 {
     uint64_t value = die_number(die);
@@ -45,7 +45,8 @@ struct die_naming dwarf_naming_read(struct die_reader *die)
     return naming;
 }
 
-/* Reads what the DIE at AT states about its name. Returns false if there is no valid DIE. */
+/* Reads the attributes of the DIE at AT that concern its name. Returns false if there is no valid
+ * DIE. */
 static bool read_naming(struct die_address at, struct die_naming *naming)
 {
     struct unit *unit = dwarf_units_of_die(at.units, at.offset);
@@ -61,7 +62,8 @@ static bool read_naming(struct die_address at, struct die_naming *naming)
     return true;
 }
 
-/* The linkage name, wherever in the chain of origins it is, else the nearest plain name, qualified. */
+/* Returns the linkage name, wherever it is in the chain of origins, or else the nearest plain name,
+ * qualified. */
 static uint32_t find_name(struct die_address at)
 {
     struct strings *strings = at.units->strings;
@@ -85,7 +87,8 @@ static uint32_t find_name(struct die_address at)
     return number;
 }
 
-/* The same, determined once for each DIE, because many are inlined copies of the same function. */
+/* The same, determined only once for each DIE, because many DIEs are inlined copies of the same
+ * function. */
 static uint32_t name_of(struct die_address at)
 {
     struct dwarf_units *units = at.units;

@@ -1,4 +1,4 @@
-/* Ranges of addresses that units and functions cover.
+/* Address ranges of units and functions.
  * SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
@@ -27,7 +27,7 @@ void dwarf_place_take(struct dwarf_place *place, uint64_t attribute, uint64_t fo
     }
 }
 
-/* The linker gives discarded code the address 0, 1 or -1, which is in no section of code. */
+/* The linker gives discarded code the address 0, 1 or -1, which is not in a code section. */
 void dwarf_range_add(const struct dwarf_units *units, uint64_t begin, uint64_t end, uint32_t value,
                      struct interval_list *list)
 {
@@ -69,7 +69,8 @@ bool dwarf_place_low(struct dwarf_units *units, const struct unit *unit,
     return address_of(units, unit, place->low_form, place->low, low);
 }
 
-/* DWARF 2 to 4: pairs relative to a base, which the pair (-1, base) changes; (0, 0) ends. */
+/* DWARF 2 to 4: pairs relative to a base, which the pair (-1, base) changes; (0, 0) ends the
+ * list. */
 static void old_ranges(struct range_list *r)
 {
     const uint8_t size = r->unit->encoding.address_size;
@@ -85,7 +86,7 @@ static void old_ranges(struct range_list *r)
     }
 }
 
-/* One entry of DWARF 5; false: it was the last one. */
+/* Reads one entry of a DWARF 5 list. Returns false after the last one. */
 static bool new_range(struct range_list *r)
 {
     struct dwarf_units *units = r->units;
@@ -130,7 +131,8 @@ static bool new_range(struct range_list *r)
     return true;
 }
 
-/* DW_FORM_rnglistx: an index into the offsets after the header of the unit's lists. */
+/* Returns the offset of list INDEX (DW_FORM_rnglistx), from the table of offsets after the header
+ * of the unit's lists. */
 static uint64_t list_offset(struct dwarf_units *units, const struct unit *unit, uint64_t index)
 {
     const uint8_t word = unit->encoding.offset_size;
@@ -172,7 +174,7 @@ void dwarf_place_ranges(struct dwarf_units *units, const struct unit *unit,
         if (!dwarf_place_low(units, unit, place, &low))
             return;
         if (!address_of(units, unit, place->high_form, place->high, &high))
-            high = low + place->high; /* since DWARF 4 a length */
+            high = low + place->high; /* since DWARF 4, this can be a length */
         dwarf_range_add(units, low, high, value, list);
     } else if (place->ranges_form != 0)
         list_ranges(units, unit, place, value, list);

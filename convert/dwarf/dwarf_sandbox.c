@@ -1,4 +1,4 @@
-/* Takes everything from a process except memory and its sockets.
+/* Confines a process to memory and its sockets.
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_sandbox.h"
 
@@ -16,7 +16,8 @@
 
 #include "base/sanitizers.h"
 
-/* The address sanitizer needs terabytes of addresses and /proc: neither may be fatal then. */
+/* The address sanitizer needs terabytes of address space, and /proc: with it, neither may be
+ * fatal. */
 
 static void limit(__rlimit_resource_t what, rlim_t value)
 {
@@ -25,7 +26,7 @@ static void limit(__rlimit_resource_t what, rlim_t value)
         setrlimit(what, &(struct rlimit){value, value});
 }
 
-/* Address space in use, which a child inherits [bytes]. */
+/* Returns the address space in use, which a child inherits [bytes]. */
 static uint64_t memory_in_use(void)
 {
     unsigned long long pages = 0;
@@ -38,7 +39,7 @@ static uint64_t memory_in_use(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A second between the limits, for SIGXCPU, after which comes SIGKILL. */
+/* The limits are one second apart: SIGXCPU comes first, then SIGKILL. */
 static void limit_cpu_time(uint64_t seconds)
 {
     const struct rlimit wanted = {seconds, seconds + 1};
@@ -56,7 +57,8 @@ static void limit_resources(uint64_t memory, uint64_t seconds)
     limit(RLIMIT_FSIZE, 0);
 }
 
-/* Handlers and terminal belong to the parent: only the parent acts on ^C and ^Z. */
+/* Resets signals: handlers and the terminal belong to the parent, and only the parent acts on ^C
+ * and ^Z. */
 static void leave_parents_signals(void)
 {
     sigset_t none;
@@ -67,7 +69,8 @@ static void leave_parents_signals(void)
     setpgid(0, 0);
 }
 
-/* Other workers' sockets too: one that stays open here would keep its worker alive. */
+/* Closes all files of the parent, including sockets of other workers: if one stayed open here, its
+ * worker would stay alive. */
 static bool leave_parents_files(const int *sockets, unsigned count)
 {
     const int after = FIRST_OTHER_SOCKET + (int)count - 1;
@@ -80,7 +83,7 @@ static bool leave_parents_files(const int *sockets, unsigned count)
            syscall(SYS_close_range, (unsigned)after, ~0u, 0u) == 0;
 }
 
-/* A second barrier after seccomp, where the kernel has it. */
+/* Sets up Landlock, a second barrier besides seccomp, if the kernel has it. */
 static void forbid_files(void)
 {
     struct landlock_ruleset_attr rules = {.handled_access_fs =
@@ -92,9 +95,11 @@ static void forbid_files(void)
     close(fd);
 }
 
-/* Memory, the sockets, the end; qsort asks sysinfo how much memory it may use. Files come through the socket, opened by the
- * parent, only to be read. mprotect never with PROT_EXEC. Before the heap of a second thread shrinks, glibc opens
- * /proc/sys/vm/overcommit_memory, and does well without: that call fails, where others end the process. */
+/* Allows system calls for memory, the sockets and exit; qsort calls sysinfo to find how much memory
+ * it may use. Files come through the socket, opened read-only by the parent. mprotect is not
+ * allowed with PROT_EXEC. Before the heap of a second thread shrinks, glibc opens
+ * /proc/sys/vm/overcommit_memory, but does not need it: this call only fails, while others end the
+ * process. */
 static bool forbid_system_calls(void)
 {
     static const int allowed[] = {
@@ -120,7 +125,7 @@ static bool forbid_system_calls(void)
     if (result == 0)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
                                   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-    if (result == 0 && !ADDRESS_SANITIZER) /* all calls fail there */
+    if (result == 0 && !ADDRESS_SANITIZER) /* with the address sanitizer, all calls would fail */
         result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(openat), 0);
     if (result == 0)
         result = seccomp_load(filter);

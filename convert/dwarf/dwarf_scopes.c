@@ -1,5 +1,5 @@
-/* Namespaces, classes and functions around a function: its name is qualified with them where compilers give no linkage name,
- * as gcc does for functions that other files cannot see.
+/* Namespaces, classes and functions around a function. They qualify its name if there is no linkage
+ * name: gcc writes none for functions that other files cannot see.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct pass {
     const struct unit *unit;
     struct dwarf_bytes data;
     const uint8_t *info;        /* offset 0 of .debug_info */
-    uint32_t around[MAX_DEPTH]; /* by depth: the scope around the DIEs there */
+    uint32_t around[MAX_DEPTH]; /* by depth: the scope around the DIEs at this depth */
     size_t depth;
 };
 
@@ -32,8 +32,9 @@ static bool has_scopes(uint64_t language)
            language != DW_LANG_C11 && language != DW_LANG_Mips_Assembler;
 }
 
-/* The contents of the DIE at OFFSET follow, up to SIBLING or, without one, to the end of their list. FIRST: they are
- * what was requested. Returns false if DIEs are nested too deeply. */
+/* Enters the contents of the DIE at OFFSET, which extend to SIBLING or, without one, to the end of
+ * their list. FIRST: they are the requested contents. Returns false if DIEs are nested too
+ * deeply. */
 static bool enter(struct pass *p, uint64_t offset, uint64_t tag, uint64_t sibling, bool first)
 {
     struct unit_scopes *s = p->scopes;
@@ -60,7 +61,7 @@ static bool enter(struct pass *p, uint64_t offset, uint64_t tag, uint64_t siblin
     return true;
 }
 
-/* The list of DIEs ends at OFFSET. */
+/* Leaves a list of DIEs, which ends at OFFSET. */
 static bool leave(struct pass *p, uint64_t offset)
 {
     uint32_t scope = p->around[p->depth--];
@@ -69,7 +70,7 @@ static bool leave(struct pass *p, uint64_t offset)
     return p->depth > 0;
 }
 
-/* Lists the contents of the DIE at FIRST. */
+/* Lists the scopes in the DIE at FIRST. */
 static void decode(struct dwarf_units *units, struct unit *unit, struct unit_scopes *to,
                    uint64_t first)
 {
@@ -102,7 +103,7 @@ static void decode(struct dwarf_units *units, struct unit *unit, struct unit_sco
     free(p);
 }
 
-/* The innermost scope of the list that contains the DIE at OFFSET; NULL: none. */
+/* Returns the innermost scope of the list that contains the DIE at OFFSET; NULL for none. */
 static struct unit_scope *scope_around(const struct unit_scopes *s, uint64_t offset)
 {
     size_t after = SEARCH_FROM(s->items, s->count, begin, offset);
@@ -112,7 +113,8 @@ static struct unit_scope *scope_around(const struct unit_scopes *s, uint64_t off
     return at != INTERVAL_NONE ? &s->items[at] : NULL;
 }
 
-/* The name of the DIE at AT or, if it has none, of the DIE that it is part or copy of, which is then AT; NULL: none. */
+/* Returns the name of the DIE at AT; if it has none, sets AT to the DIE of which it is a part or a
+ * copy, and returns that name; NULL for none. */
 static const char *name_of_scope(struct die_address *at, uint64_t *tag)
 {
     *tag = 0;
@@ -133,7 +135,7 @@ static const char *name_of_scope(struct die_address *at, uint64_t *tag)
     return NULL;
 }
 
-/* Sets AT to the named scope around the DIE at AT. */
+/* Sets AT to the named scope around the DIE at AT. Returns false if there is none. */
 static bool climb(struct die_address *at)
 {
     struct unit *unit = dwarf_units_of_die(at->units, at->offset);

@@ -30,8 +30,8 @@ static const char *const wanted_split[DEBUG_SECTIONS] = {
 struct debug_section {
     const struct elf_section *section;
     const uint8_t *bytes; /* NULL: not loaded yet */
-    uint64_t size;        /* that is wanted: all, or less */
-    uint64_t room;        /* where in ROOMS it has memory for all */
+    uint64_t size;        /* of the wanted part */
+    uint64_t room;        /* offset in ROOMS of the memory for all contents */
     bool room_used;
     bool damaged; /* or missing */
 };
@@ -42,12 +42,13 @@ struct dwarf_sections {
     struct debug_section sections[DEBUG_SECTIONS];
 };
 
-/* A large page takes a third of the time that small ones take for as much memory, but not if there are many: they
- * were not in use, and the host of a virtual machine has taken them back [bytes]. */
+/* [bytes] A large page takes a third of the time of small pages for the same amount of memory. This
+ * does not hold for many large pages: they were not in use, and the host of a virtual machine has
+ * taken them back. */
 #define LARGE_PAGE   (UINT64_C(2) << 20)
 #define MAX_IN_LARGE (UINT64_C(16) << 20)
 
-/* .debug_info is the last one: if only its beginning is unpacked, the rest takes no memory. */
+/* .debug_info is the last section: if only its beginning is unpacked, the rest takes no memory. */
 void dwarf_sections_reserve(struct dwarf_sections *d)
 {
     uint64_t total = 0, info = 0;
@@ -64,7 +65,7 @@ void dwarf_sections_reserve(struct dwarf_sections *d)
     total += info;
     if (total < LARGE_PAGE / 4 || total > MAX_IN_LARGE)
         return;
-    /* an end that would fill less than a quarter of a large page gets small ones */
+    /* an end that would fill less than a quarter of a large page gets small pages */
     const uint64_t large = (total + LARGE_PAGE / 4 * 3) / LARGE_PAGE * LARGE_PAGE;
     void *memory = mmap(NULL, (large > total ? large : total) + LARGE_PAGE, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -74,7 +75,7 @@ void dwarf_sections_reserve(struct dwarf_sections *d)
     madvise(d->rooms, large, MADV_HUGEPAGE);
 }
 
-/* Zeroed memory for the contents of S, which are packed; NULL: none. */
+/* Returns zeroed memory for the contents of S, which are packed; NULL if there is none. */
 static uint8_t *take_room(const struct dwarf_sections *d, struct debug_section *s)
 {
     const bool reserved = d->rooms != NULL && !s->room_used;

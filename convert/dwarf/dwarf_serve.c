@@ -1,4 +1,4 @@
-/* Questions to the debug information of a file: the confined side that answers.
+/* Answers questions about the debug information of a file: the confined side.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <limits.h>
@@ -21,8 +21,9 @@
 #include "convert/dwarf/dwarf_worker.h"
 #include "formats/elf/elf_plt.h"
 
-/* Memory of the worker: measured needs are under 3 times the sections (all units decoded), which compression shrinks to
- * a fifth. It depends on the size of the file, since sizes in a file may be wrong, and sections may share bytes. */
+/* Memory limit of the worker, as a multiple of the size of the file. Measured needs are below 3
+ * times the size of the sections (all units decoded), which compression shrinks to a fifth. The
+ * size of the file counts, because sizes in a file may be wrong, and sections may share bytes. */
 #define MIN_MEMORY (UINT64_C(512) << 20)
 enum { MEMORY_FACTOR = 16 };
 
@@ -32,9 +33,9 @@ enum extent { NOTHING, PART, WHOLE };
 /* A part of the worker: what one thread uses. */
 struct server {
     int socket;
-    enum extent extent; /* of UNITS, the same in all servers when they take a question */
+    enum extent extent; /* of UNITS, the same in all servers when they receive a question */
     bool is_other;      /* the second of two */
-    uint8_t *owners; /* of the units: number of the server that decodes each, shared; 0: none yet */
+    uint8_t *owners;    /* [by unit] number of the server that decodes it, shared; 0: none yet */
     struct dwarf_units units, alternate;
     struct strings *strings; /* of both */
     uint32_t *numbers;       /* of our strings in the answers; 0: not sent yet */
@@ -42,23 +43,23 @@ struct server {
     uint32_t sent;
     struct buffer new_strings, frames;
     uint32_t new_count;
-    struct dwarf_frame before[MAX_FRAMES]; /* frames of the address before */
+    struct dwarf_frame before[MAX_FRAMES]; /* frames of the previous address */
     size_t before_count;
     bool has_before;
-    struct buffer waiting; /* questions that came before a file */
+    struct buffer waiting; /* questions that arrived before a file */
     size_t taken;          /* of WAITING */
     /* the question: */
     uint64_t addresses[MAX_QUESTION];
     uint32_t count;
     uint8_t between[BETWEEN_SIZE(MAX_QUESTION)]; /* a bit for each */
     bool incomplete;                             /* BETWEEN has not been received */
-    bool found;                                  /* part of the units sufficed for the answer */
+    bool found;                                  /* the units read so far sufficed for the answer */
 };
 
 struct crew {
     struct server servers[MAX_PARTS];
-    bool together;   /* two threads serve */
-    unsigned chosen; /* times that units were read for a later question */
+    bool together;   /* there are two threads */
+    unsigned chosen; /* how often units were read for a later question */
     sem_t started, confined, limited, unpacked, loaded;
     pthread_barrier_t answered;
 };
@@ -78,7 +79,7 @@ static void reply(const struct server *s, const uint8_t *data, size_t size)
         _exit(0);
 }
 
-/* The number of string OURS in answers; sends it with this answer when it is new. */
+/* Returns the number of string OURS in answers; sends the string with this answer if it is new. */
 static uint32_t sent_number(struct server *s, uint32_t ours)
 {
     if (ours == 0)
@@ -118,7 +119,7 @@ static void answer_address(struct server *s, uint32_t unit, uint32_t index)
     }
 }
 
-/* Does S answer for the UNIT? The first server that asks does, and decodes it. */
+/* Returns whether S answers for UNIT: the first server that asks does, and decodes it. */
 static bool is_mine(struct server *s, uint32_t unit)
 {
     const uint8_t me = s->is_other ? 2 : 1;
@@ -145,7 +146,7 @@ static void receive_question(struct server *s)
     s->incomplete = true;
 }
 
-/* The rest of a question comes later: meanwhile, sections are unpacked. */
+/* Receives the rest of a question, which comes later: meanwhile, sections are unpacked. */
 static void complete_question(struct server *s)
 {
     if (s->incomplete)
@@ -153,8 +154,8 @@ static void complete_question(struct server *s)
     s->incomplete = false;
 }
 
-/* Two servers begin at either end, so that they meet when half of the work is done. Returns false if part of the units does not
- * suffice for an answer. */
+/* The two servers begin at opposite ends, so that they meet when each has done half of the work.
+ * Returns false if the units read so far do not suffice for an answer. */
 static bool find_answer(struct server *s)
 {
     uint32_t units[MAX_QUESTION] = {0};
@@ -181,8 +182,8 @@ static bool find_answer(struct server *s)
     return s->extent == WHOLE || (found && !s->units.beyond && s->units.damaged == 0);
 }
 
-/* The strings of an answer that is not sent: the parent does not accept later references to strings that an answer has brought,
- * but not used. */
+/* Forgets the strings of an answer that is not sent: the parent does not accept later references to
+ * strings that an answer contained, but did not use. */
 static void forget_answer(struct server *s)
 {
     s->sent -= s->new_count;
@@ -207,7 +208,7 @@ static void send_answer(struct server *s)
 
 /* ---- files with split debug information ---- */
 
-/* Receives a number, and the descriptor that comes with it in *FD; -1: none. */
+/* Receives a number, and in *FD the descriptor that comes with it, -1 for none. */
 static uint32_t receive_number(const struct server *s, int *fd)
 {
     uint8_t raw[4];
@@ -233,7 +234,8 @@ static uint32_t receive_number(const struct server *s, int *fd)
     return get_u32(raw, false);
 }
 
-/* Receives the size of a file, and its descriptor in *FD; -1: none. Keeps questions that come before. */
+/* Receives the size of a file, and in *FD its descriptor, -1 for none. Keeps questions that arrive
+ * before it. */
 static uint64_t receive_file(struct server *s, int *fd)
 {
     uint8_t raw[8 * MAX_QUESTION + BETWEEN_SIZE(MAX_QUESTION)];
@@ -257,7 +259,7 @@ static uint64_t receive_file(struct server *s, int *fd)
     return get_u64(raw, false);
 }
 
-/* Impossible paths are not requested. */
+/* Requests the file from the parent, unless its path is impossible. */
 static struct dwarf_sections *open_split(void *context, const char *folder, const char *name)
 {
     struct server *s = context;
@@ -294,7 +296,7 @@ static void refuse_split(void *context)
 
 /* ---- */
 
-/* The units of FILE, not loaded yet. */
+/* Prepares the units of FILE, which are not loaded yet. */
 static void prepare(struct dwarf_units *units, struct elf_file *file, const struct server *s,
                     const struct elf_file *image)
 {
@@ -314,7 +316,8 @@ static void wait_for(sem_t *event)
         ;
 }
 
-/* Units in other files stay with the first server, so that files are searched for in the same order in every run. */
+/* Split units stay with the first server, so that files are searched for in the same order in every
+ * run. */
 static uint8_t *new_owners(const struct dwarf_units *units)
 {
     bool is_split = false;
@@ -325,7 +328,8 @@ static uint8_t *new_owners(const struct dwarf_units *units)
     return owners;
 }
 
-/* Unpacks the lines that seem to be needed: the same part of all as of .debug_info, and a little more. */
+/* Unpacks the lines that will probably be needed: the same fraction of all as of .debug_info, and a
+ * little more. */
 static void guess_lines(struct dwarf_sections *sections)
 {
     enum { MORE = 8, COMMON = 1 << 16 };
@@ -337,7 +341,8 @@ static void guess_lines(struct dwarf_sections *sections)
     dwarf_sections_unpack(sections, DEBUG_LINE, DEBUG_LINE);
 }
 
-/* The first server unpacks the largest section, and the other one the rest. What was decoded of a part is forgotten. */
+/* Loads units. The first server unpacks the largest section, and the other one the rest. Units
+ * decoded so far are forgotten. */
 static void load_first(struct crew *c, struct dwarf_extent extent)
 {
     struct server *first = &c->servers[0];
@@ -354,7 +359,7 @@ static void load_first(struct crew *c, struct dwarf_extent extent)
         sem_post(&c->limited);
         dwarf_sections_unpack(u->sections, DEBUG_INFO, DEBUG_INFO);
         wait_for(&c->unpacked);
-    } else /* units without ranges are decoded, and may be new */
+    } else /* loading decodes units without ranges, which may need any lines */
         dwarf_sections_limit(u->sections, DEBUG_LINE, UINT64_MAX);
     dwarf_units_load(u, &extent);
     free(extent.passed);
@@ -384,7 +389,8 @@ static void load_other(struct crew *c)
     sem_post(&c->unpacked);
 }
 
-/* Did part of the units suffice for all servers? They have the same units afterwards. */
+/* Returns whether the units read so far sufficed for all servers, which have the same units
+ * afterwards. */
 static bool all_found(struct crew *c, struct server *s, bool found)
 {
     if (!c->together || s->extent == WHOLE)
@@ -396,8 +402,8 @@ static bool all_found(struct crew *c, struct server *s, bool found)
     return found;
 }
 
-/* Which units to read for a question. Many addresses are rarely in few units, and small sections are read faster than this is
- * decided. */
+/* Chooses the units to read for a question. Many addresses are rarely in a few units, and small
+ * sections are read in less time than it takes to choose. */
 static struct dwarf_extent choose_extent(const struct server *s)
 {
     enum { MANY = 512, SMALL = 1 << 19 };
@@ -411,9 +417,9 @@ static struct dwarf_extent choose_extent(const struct server *s)
     return extent;
 }
 
-/* The same for a question for which the units that were read do not suffice. All of them if nothing else would be
- * certain: if they were chosen for this question, too (FRESH), or more of .debug_info must be unpacked, or it happens
- * often. */
+/* The same for a question for which the units read so far do not suffice. Chooses all units if
+ * other choices might fail again: if the last units were chosen for the same question (FRESH), if
+ * more of .debug_info must be unpacked, or if it happens often. */
 static struct dwarf_extent choose_other(struct crew *c, struct server *s, bool fresh)
 {
     enum { MOST = 4 };
@@ -444,7 +450,7 @@ static void answer_question(struct crew *c, struct server *s)
     send_answer(s);
 }
 
-/* The answers of a server without a thread. */
+/* Answers for a server without a thread: leaves all addresses to the other server. */
 static void answer_nothing(struct server *s)
 {
     receive_question(s);
@@ -455,7 +461,7 @@ static void answer_nothing(struct server *s)
     s->frames.size = 0;
 }
 
-/* Never returns: to end a thread takes more system calls than the sandbox permits. */
+/* Never returns: ending a thread takes more system calls than the sandbox permits. */
 static void *work(void *context)
 {
     struct crew *c = context;
@@ -467,8 +473,9 @@ static void *work(void *context)
     return NULL; /* never */
 }
 
-/* Starts the other thread. Returns false if it cannot be created. Each has a heap of its own; without a limit, glibc
- * would request the number of processors, and the sandbox would end the process for that. */
+/* Starts the other thread. Returns false if it cannot be created. Each thread has a heap of its
+ * own; without a limit for heaps, glibc would request the number of processors, and the sandbox
+ * would end the process. */
 static bool start_other(struct crew *c)
 {
     enum { STACK = 1 << 20 };
@@ -492,7 +499,7 @@ static bool start_other(struct crew *c)
 
 /* ---- */
 
-/* Files are mapped, not read: if one shrinks meanwhile, this process dies, as it may. */
+/* Files are mapped, not read: if one shrinks meanwhile, only this process dies. */
 _Noreturn void dwarf_worker_serve(const int *sockets, unsigned count, int parent,
                                   const struct dwarf_files *files)
 {

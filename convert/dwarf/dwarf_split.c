@@ -1,10 +1,11 @@
-/* Split debug information: the program has a skeleton of each unit, with its lines and the addresses that it uses; its
- * DIEs are in a file of its own, or in a package of many, and refer to addresses by number.
+/* Split debug information. The program has a skeleton of each unit, with its lines and addresses.
+ * The DIEs of the unit are in a separate file, or in a package with other units, and refer to
+ * addresses by number.
  * SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-/* Where a unit of a package has its part of each section [bytes]. */
+/* Offsets of the parts of sections that belong to a unit of a package [bytes]. */
 struct contribution {
     uint64_t info, abbrevs, texts, ranges;
 };
@@ -52,7 +53,7 @@ static bool index_open(struct package_index *x, struct dwarf_span section, bool 
            x->columns <= MAX_COLUMNS && x->rows <= left / (4 * x->columns);
 }
 
-/* The row of the unit ID, from 1; 0: none. */
+/* Returns the row of the unit ID, from 1; 0 for none. */
 static uint64_t index_row(const struct package_index *x, uint64_t id)
 {
     const uint64_t mask = x->slots - 1, step = (id >> 32 & mask) | 1;
@@ -87,7 +88,7 @@ static struct contribution index_contribution(const struct package_index *x, uin
     return c;
 }
 
-/* Copies the data of its skeleton that SPLIT needs. */
+/* Copies the data that SPLIT needs from its skeleton. */
 static void inherit(struct unit *split, const struct unit *skeleton)
 {
     split->low = skeleton->low;
@@ -95,7 +96,7 @@ static void inherit(struct unit *split, const struct unit *skeleton)
     split->old_ranges_base = skeleton->old_ranges_base;
 }
 
-/* The units of a split file, of SKELETON, which is in UNITS: there is room for the one. */
+/* Returns the units of a split file of SKELETON, which is in UNITS, with room for the only one. */
 static struct dwarf_units *new_body(struct dwarf_units *units, struct dwarf_sections *sections)
 {
     struct dwarf_units *body = mem_zalloc(1, sizeof *body);
@@ -109,7 +110,8 @@ static struct dwarf_units *new_body(struct dwarf_units *units, struct dwarf_sect
     return body;
 }
 
-/* Is the unit at C the one of SKELETON? Then it is in BODY, and *NEXT is where the next one begins. */
+/* Returns whether the unit at C belongs to SKELETON; if so, it is in BODY. Sets *NEXT to where the
+ * next unit begins. */
 static bool take_unit(struct dwarf_units *body, const struct contribution *c,
                       const struct unit *skeleton, uint64_t *next)
 {
@@ -137,7 +139,7 @@ static bool take_unit(struct dwarf_units *body, const struct contribution *c,
     return true;
 }
 
-/* Some files have type units before it. */
+/* Finds the unit of SKELETON in a file. Some files have type units before it. */
 static bool take_from_file(struct dwarf_units *body, const struct unit *skeleton)
 {
     struct contribution c = {0};

@@ -1,4 +1,4 @@
-/* Compilation units: found by address, decoded when an address falls into them.
+/* Compilation units: found by address, decoded when an address is in them.
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_units.h"
 
@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* Units mostly have a table each; where they share one (dwz, LTO) it is compiled once. */
+/* Most units have a table of their own; a shared table (dwz, LTO) is compiled only once. */
 const struct abbrevs *dwarf_unit_abbrevs(struct dwarf_units *units, struct unit *unit)
 {
     const struct dwarf_encoding *e = &unit->encoding;
@@ -26,7 +26,7 @@ const struct abbrevs *dwarf_unit_abbrevs(struct dwarf_units *units, struct unit 
     return &units->tables[unit->table];
 }
 
-/* The unit that has the DIEs of UNIT, in *UNITS: it may be in another file. */
+/* Returns the unit with the DIEs of UNIT. It may be in another file, to which *UNITS is set. */
 static struct unit *body_of(struct dwarf_units **units, struct unit *unit)
 {
     if (unit->body == NULL)
@@ -46,7 +46,7 @@ void dwarf_units_decode(struct dwarf_units *units, struct unit *unit)
     dwarf_functions_decode(units, body);
 }
 
-/* Adds the ranges of the functions of BODY, for the unit with INDEX. */
+/* Adds the ranges of the functions of BODY for the unit with INDEX. */
 static void add_ranges_of_functions(struct dwarf_units *units, struct unit *body, uint32_t index,
                                     struct interval_list *list)
 {
@@ -61,7 +61,8 @@ static void add_ranges_of_functions(struct dwarf_units *units, struct unit *body
     free(all.items);
 }
 
-/* A unit without ranges (some assemblers, hand-made files) is found by those of its functions. */
+/* Adds ranges for a unit without ranges (some assemblers, hand-made files): those of its
+ * functions. */
 static void add_missing_ranges(struct dwarf_units *units, uint32_t index,
                                struct interval_list *list)
 {
@@ -71,9 +72,9 @@ static void add_missing_ranges(struct dwarf_units *units, uint32_t index,
     add_ranges_of_functions(units, body, index, list);
 }
 
-/* In DWARF 2 the DIE of a unit has a single range, and compilers leave out what is not in .text: code in sections of its own, for
- * example main in .text.startup, or functions of classes and templates. .debug_aranges lists all of it; otherwise, the functions
- * do. */
+/* Adds ranges that DIEs of units lack: in DWARF 2, they have a single range, and compilers omit
+ * code outside .text, in separate sections, such as main in .text.startup, or functions of classes
+ * and templates. .debug_aranges lists all ranges; without it, they come from the functions. */
 static void add_more_ranges(struct dwarf_units *units, struct interval_list *list)
 {
     dwarf_aranges_add(units, list);
@@ -82,7 +83,8 @@ static void add_more_ranges(struct dwarf_units *units, struct interval_list *lis
             add_ranges_of_functions(units, &units->units[i], (uint32_t)i, list);
 }
 
-/* Without DW_AT_..._base an index counts from the end of the first header of the section. */
+/* Sets default bases: without DW_AT_..._base, an index counts from the end of the first header of
+ * the section. */
 static void set_bases(struct unit *unit)
 {
     const bool is_new = unit->encoding.version >= 5, wide = unit->encoding.offset_size == 8;
@@ -213,16 +215,18 @@ bool dwarf_unit_header(struct unit *unit, struct dwarf_bytes *b)
     return !b->bad && e->version >= 2 && e->version <= 5;
 }
 
-/* The value of a unit in the map of addresses, where the largest one wins: smaller for later units, because linkers keep the
- * first of equal functions of several units, and let the debug information of all of them refer to it; and smaller for ranges
- * that its DIE does not list. */
+/* Returns the value of a unit in the map of addresses, where the largest value wins. It is smaller
+ * for later units, because linkers keep the first of equal functions of several units, and make the
+ * debug information of all these units refer to it; and smaller for ranges that its DIE does not
+ * list. */
 static uint32_t value_of(const struct dwarf_units *units, uint32_t index, bool is_more)
 {
     const uint32_t count = (uint32_t)units->count;
     return count - 1 - index + (is_more ? 0 : count);
 }
 
-/* NEXT is the first of those that may be at HEADER or after. */
+/* Returns whether the unit at HEADER is passed. *NEXT is the first passed unit that may be at
+ * HEADER or after it. */
 static bool is_passed(const struct dwarf_extent *extent, uint64_t header, size_t *next)
 {
     if (extent == NULL)
@@ -327,7 +331,7 @@ size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t add
         dwarf_lines_file(units, &unit->lines, function->call_file, &frame);
     }
     if (count == 0 && row != NULL)
-        frames[count++] = frame; /* lines without functions: split units that are missing */
+        frames[count++] = frame; /* lines without functions: the split unit is missing */
     if (owner != units) {
         units->damaged += owner->damaged;
         owner->damaged = 0;

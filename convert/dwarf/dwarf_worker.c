@@ -1,4 +1,4 @@
-/* Questions to the debug information of a file: the side that asks.
+/* Asks questions about the debug information of a file: the side of the caller.
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_worker.h"
 
@@ -40,7 +40,7 @@ struct dwarf_worker {
     char *path;         /* for messages */
     struct dwarf_limits used;
     struct dwarf_files files; /* for files that it requests */
-    uint32_t wanted;          /* how many it has requested */
+    uint32_t wanted;          /* number of files that it has requested */
 };
 
 static int64_t now_ms(void)
@@ -50,14 +50,15 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* How many threads answer. Those of other files share what they have unpacked. */
+/* Returns the number of threads that answer. It is 1 with other files, whose unpacked sections
+ * threads would share. */
 static unsigned parts_for(const struct dwarf_files *files)
 {
     bool alone = files->alternate != NULL || files->package != NULL || thread_cpus() < MAX_PARTS;
     return alone || dwarf_files_size(files) < WORTH_TWO ? 1 : MAX_PARTS;
 }
 
-/* Connects COUNT pairs of sockets. */
+/* Connects COUNT pairs of sockets. Returns false on an error. */
 static bool connect_parts(int ours[], int theirs[], unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -122,7 +123,7 @@ unsigned dwarf_worker_seconds(uint64_t size)
     return MIN_SECONDS + (unsigned)(more < MAX_SECONDS ? more : MAX_SECONDS);
 }
 
-/* Ends the process, if it still runs. Returns how it ended, as waitpid does. */
+/* Ends the process if it still runs. Returns its status, as waitpid does. */
 static int end_process(struct dwarf_worker *w)
 {
     int status = 0;
@@ -164,7 +165,8 @@ void dwarf_worker_delete(struct dwarf_worker *w)
     free(w);
 }
 
-/* Sends what can be sent of the questions without waiting. Returns false if the other side is gone. */
+/* Sends as much of the questions as possible without waiting. Returns false if the other side has
+ * ended. */
 static bool send_questions(struct part *part)
 {
     while (part->sent < part->unsent.size) {
@@ -182,8 +184,9 @@ static bool send_questions(struct part *part)
     return true;
 }
 
-/* Receives SIZE bytes from PART before DEADLINE [ms], and sends its questions meanwhile: it may wait for us to take its answer
- * to one question before it takes the next. */
+/* Receives SIZE bytes from PART before DEADLINE [ms], and sends its questions meanwhile: it may
+ * wait until we receive one answer before it receives the next question. Returns 0, or -1 with ERR
+ * filled. */
 static int receive(struct dwarf_worker *w, struct part *part, uint8_t *data, size_t size,
                    int64_t deadline, struct error *err)
 {
@@ -210,7 +213,7 @@ static int receive(struct dwarf_worker *w, struct part *part, uint8_t *data, siz
     return 0;
 }
 
-/* Waits until PART takes more. Returns false after DEADLINE [ms]. */
+/* Waits until PART accepts more data. Returns false after DEADLINE [ms]. */
 static bool wait_for_room(const struct part *part, int64_t deadline)
 {
     struct pollfd p = {part->socket, POLLOUT, 0};
@@ -219,7 +222,8 @@ static bool wait_for_room(const struct part *part, int64_t deadline)
            (poll(&p, 1, left < INT32_MAX ? (int)left : INT32_MAX) > 0 || errno == EINTR);
 }
 
-/* Sends the questions whose beginning was sent: a file comes between two. */
+/* Sends the rest of partly sent questions, because a file may only come between questions. Returns
+ * false if this fails. */
 static bool finish_questions(struct part *part, int64_t deadline)
 {
     while (send_questions(part)) {
@@ -231,7 +235,7 @@ static bool finish_questions(struct part *part, int64_t deadline)
     return false;
 }
 
-/* Sends SIZE and, if it is not 0, the descriptor FD. */
+/* Sends SIZE and, if it is not 0, the descriptor FD. Returns 0, or -1 with ERR filled. */
 static int send_file(struct dwarf_worker *w, struct part *part, int fd, uint64_t size,
                      int64_t deadline, struct error *err)
 {
@@ -262,7 +266,7 @@ static int send_file(struct dwarf_worker *w, struct part *part, int fd, uint64_t
     return sent == (ssize_t)sizeof bytes ? 0 : report_death(w, err);
 }
 
-/* Gives the worker the file that it requests. */
+/* Sends the worker the file that it requests. Returns 0, or -1 with ERR filled. */
 static int give_file(struct dwarf_worker *w, struct part *part, int64_t deadline, struct error *err)
 {
     uint8_t raw[2 * (PATH_MAX + 4)];
@@ -288,7 +292,8 @@ static int give_file(struct dwarf_worker *w, struct part *part, int64_t deadline
     return result;
 }
 
-/* Receives the size of the answer, after all files that the worker requests. */
+/* Receives the size of the answer, after sending all files that the worker requests. Returns 0, or
+ * -1 with ERR filled. */
 static int receive_size(struct dwarf_worker *w, struct part *part, int64_t deadline, size_t *size,
                         struct error *err)
 {
@@ -306,7 +311,8 @@ static int receive_size(struct dwarf_worker *w, struct part *part, int64_t deadl
     }
 }
 
-/* Receives the answer of PART in REPLY; the caller frees its bytes. */
+/* Receives the answer of PART in REPLY, whose bytes the caller frees. Returns 0, or -1 with ERR
+ * filled. */
 static int receive_reply(struct dwarf_worker *w, struct part *part, struct dwarf_reply *reply,
                          struct error *err)
 {
@@ -330,7 +336,7 @@ void dwarf_worker_announce(struct dwarf_worker *w, const uint64_t *addresses, si
         buffer_u32(&part->unsent, (uint32_t)count);
         for (size_t i = 0; i < count; i++)
             buffer_u64(&part->unsent, addresses[i]);
-        send_questions(part); /* if it fails, so will the receiver of the answer */
+        send_questions(part); /* if this fails, so will receiving the answer */
     }
     w->announced++;
 }

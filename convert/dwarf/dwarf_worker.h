@@ -1,25 +1,28 @@
 /* A confined process that answers questions about the debug information of a file.
  *
- * Damaged files make readers of DWARF crash, loop and allocate gigabytes. Therefore this reader runs in a child
- * process that can neither open nor write files, and its answers are checked:
+ * Damaged files make readers of DWARF crash, loop and allocate gigabytes. Therefore this reader
+ * runs in a child process that can neither open nor write files, and its answers are checked:
  *
  *   question  u32 count, count x u64 address of the file, ascending;
- *             later, a bit for each, the lowest of a byte first: symbols show that it is between functions
- *   answer    u32 size of what follows
- *             u32 how often something could not be decoded so far
+ *             later, a bit for each address, starting with the lowest of a byte: set if symbols
+ *             show that it is between functions
+ *   answer    u32 size of the rest
+ *             u32 number of decoding errors so far
  *             u32 count of new strings, each u32 length and bytes;
  *                 numbering continues from the last answer, 0 is ""
- *             per address: u8 count of frames, each u32 function, u32 file, u32 line, u32 checksum, u32 discriminator;
+ *             per address: u8 count of frames, each u32 function, u32 file, u32 line, u32 checksum,
+ *                             u32 discriminator;
  *                          or u8 255: the same frames as the previous address of this answer
  *                          or u8 254: the other part answers
  *
- * A large file is read by two threads, the parts of the worker, each with a socket. Both get every question, and the
- * first that finds an address in a unit answers for that unit from then on.
+ * A large file is read by two threads, the parts of the worker, each with a socket. Both get every
+ * question, and the part that first finds an address in a unit answers for that unit from then on.
  *
  * Before it answers, it may request files with split debug information, which it cannot open:
  *
- *   wanted    u32 0xffffffff, u32 size of what follows; folder and name, each u32 length and bytes
- *   file      u32 0xffffffff, u64 size; with a descriptor, or size 0 for none; after the questions that were sent before
+ *   wanted    u32 0xffffffff, u32 size of the rest; folder and name, each u32 length and bytes
+ *   file      u32 0xffffffff, u64 size; with a descriptor, or size 0 for none; after all questions
+ *             that were sent earlier
  *   refused   u32 0xfffffffe: the last file is from another build
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_WORKER_H
@@ -36,7 +39,7 @@ enum {
     MAX_ANSWER = 16 << 20, /* [bytes] */
 };
 
-/* The second part of a question [bytes]. */
+/* Size of the second part of a question [bytes]. */
 #define BETWEEN_SIZE(count) (((count) + 7) / 8)
 
 #define FILE_WANTED  UINT32_C(0xffffffff)
@@ -50,8 +53,8 @@ struct dwarf_files {
     struct elf_file *alternate;   /* to which DEBUG refers; NULL: none */
     struct elf_file *package;     /* with split units; NULL: none */
     const struct elf_file *image; /* of the program */
-    /* Opens the file NAME, with the split unit of a compilation in FOLDER; NULL: there is none.
-     * Caller closes. REFUSE reports that it is from another build. */
+    /* OPEN_SPLIT opens the file NAME, with the split unit of a compilation in FOLDER; NULL if there
+     * is none. Caller closes. REFUSE_SPLIT reports that the last file is from another build. */
     struct elf_file *(*open_split)(void *context, const char *folder, const char *name);
     void (*refuse_split)(void *context);
     void *context; /* valid until the worker is deleted */
@@ -62,36 +65,39 @@ struct dwarf_files {
 struct dwarf_worker *dwarf_worker_start(const struct dwarf_files *files, unsigned timeout,
                                         struct error *err);
 
-/* Sends the question about COUNT (at most MAX_QUESTION) ascending addresses, to be asked later with dwarf_worker_ask:
- * the worker reads what it needs for the answer meanwhile. Never waits. Questions that were announced must be asked
- * next, in the same order. */
+/* Sends the question about COUNT (at most MAX_QUESTION) ascending addresses, to be asked later with
+ * dwarf_worker_ask: meanwhile, the worker reads the data that it needs for the answer. Never waits.
+ * Announced questions must be asked next, in the same order. */
 void dwarf_worker_announce(struct dwarf_worker *worker, const uint64_t *addresses, size_t count);
 
-/* Completes the question that was announced last, before anything else is done with the worker: BETWEEN has a bit for each of its
- * COUNT addresses, set if symbols show that it is between functions. The worker then computes the answer. Never waits. */
+/* Completes the question that was announced last; no other call may come between. BETWEEN has a bit
+ * for each of its COUNT addresses, set if symbols show that it is between functions. The worker
+ * then computes the answer. Never waits. */
 void dwarf_worker_complete(struct dwarf_worker *worker, const uint8_t *between, size_t count);
 
-/* How many questions were announced, but not asked. */
+/* Returns the number of questions that were announced, but not asked yet. */
 unsigned dwarf_worker_announced(const struct dwarf_worker *worker);
 
-/* Asks the first question that was announced, about COUNT ADDRESSES. Returns 0 with ANSWER filled and its names added to
- * STRINGS; or -1 with ERR filled if the worker died, took too long or sent a malformed answer. After that, only
- * dwarf_worker_delete is allowed. */
+/* Asks the first announced question, about COUNT addresses. Returns 0 with ANSWER filled and its
+ * names added to STRINGS; or -1 with ERR filled if the worker died, took too long or sent a
+ * malformed answer. After an error, only dwarf_worker_delete is allowed. */
 int dwarf_worker_ask(struct dwarf_worker *worker, size_t count, struct strings *strings,
                      struct dwarf_answer *answer, struct error *err);
 
-/* The size of the files that a worker reads [bytes], and the CPU time that it may use for that size [s]. */
+/* Return the size of the files that a worker reads [bytes], and the CPU time that it may use for
+ * this size [s]. */
 uint64_t dwarf_files_size(const struct dwarf_files *files);
 unsigned dwarf_worker_seconds(uint64_t size);
 
-/* Begins to end the process, which dwarf_worker_delete then waits for, and nothing else may be done with. NULL is allowed. */
+/* Begins to end the process. Only dwarf_worker_delete, which waits for it, may follow. NULL is
+ * allowed. */
 void dwarf_worker_end(const struct dwarf_worker *worker);
 
 /* Ends the process and waits for it. NULL is allowed. */
 void dwarf_worker_delete(struct dwarf_worker *worker);
 
-/* The child's main function: answers questions from COUNT (at most MAX_PARTS) SOCKETS until they are closed or process PARENT
- * ends. */
+/* The main function of the child: answers questions from COUNT (at most MAX_PARTS) SOCKETS until
+ * they are closed or process PARENT ends. */
 _Noreturn void dwarf_worker_serve(const int *sockets, unsigned count, int parent,
                                   const struct dwarf_files *files);
 
