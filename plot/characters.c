@@ -1,4 +1,4 @@
-/* Rows of pictures in text.
+/* Rows of text pictures.
  * SPDX-License-Identifier: MIT */
 #include "plot/characters.h"
 

@@ -1,4 +1,4 @@
-/* Rows of text pictures: a scale in characters, on which values are marked.
+/* Rows of text pictures: scales in characters, on which values are marked.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_CHARACTERS_H
 #define PLOT_CHARACTERS_H
@@ -11,7 +11,7 @@ struct characters {
     double low, high; /* values of the first and the last cell */
 };
 
-/* Creates a row for FRAME; release it with characters_free. */
+/* Creates a row for FRAME, from LOW to HIGH. Release it with characters_free. */
 void characters_begin(struct characters *row, const struct frame *frame, double low, double high);
 void characters_free(struct characters *row);
 
@@ -19,7 +19,7 @@ void characters_free(struct characters *row);
 void characters_fill(struct characters *row, double from, double to, char c);
 void characters_put(struct characters *row, double at, char c);
 
-/* Draws the characters as row number ROW of FRAME. */
+/* Draws the characters as row number ROW of FRAME, and clears them. */
 void characters_draw(struct characters *characters, struct plot *plot, const struct frame *frame,
                      size_t row);
 

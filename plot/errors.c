@@ -1,4 +1,4 @@
-/* Errors as distributions.
+/* Distributions of errors.
  * SPDX-License-Identifier: MIT */
 #include "plot/errors.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 
-/* "absolute-relative" is called "absolute relative error". Caller frees. */
+/* Returns the displayed name: "absolute relative error" for "absolute-relative". Caller frees. */
 static char *name_of(enum error_function function, const char *metric)
 {
     if (function == ERROR_CORRECT)
@@ -21,7 +21,7 @@ static char *name_of(enum error_function function, const char *metric)
     return text;
 }
 
-/* Adds to LEFT_OUT[row] whether the row is missing in the spread of SIDE. */
+/* Fills the spread of SIDE. Sets LEFT_OUT[row] for rows that are not in it. */
 static void take_side(struct errors *e, size_t side, bool *left_out)
 {
     size_t all = e->sets.all;

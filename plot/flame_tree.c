@@ -19,12 +19,12 @@ struct builder {
     double least;   /* width */
 };
 
-/* Rows from FIRST to LAST - 1 that agree in the keys before LEVEL. */
+/* Rows from FIRST to LAST - 1, with equal keys before LEVEL. */
 struct span {
     size_t first, last;
     double begin;
     unsigned depth;
-    const char *above; /* name of the node above: a key that repeats it is skipped */
+    const char *above; /* name of the node above; a key that repeats it is skipped */
 };
 
 /* Sets the sums of NODE over the rows from FIRST to LAST - 1. */
@@ -52,7 +52,7 @@ static void add_node(struct builder *b, struct flame_node node)
 
 static void build(struct builder *b, const struct span *span, size_t level);
 
-/* One value of key LEVEL. */
+/* Adds the node of one value of key LEVEL. */
 /* NOLINTNEXTLINE(misc-no-recursion): once per key */
 static void add_child(struct builder *b, const struct span *child, size_t level)
 {
@@ -62,7 +62,7 @@ static void add_child(struct builder *b, const struct span *child, size_t level)
     struct span below = *child;
     sum_up(b, child->first, child->last, &node);
     if (name[0] == '\0' || strcmp(name, child->above) == 0) {
-        build(b, &below, level + 1); /* unknown, or a repetition */
+        build(b, &below, level + 1); /* an unknown or repeated value */
         free(name);
         return;
     }
@@ -95,8 +95,8 @@ static void build(struct builder *b, const struct span *span, size_t level)
     }
 }
 
-/* The width of a row is its value. Only if what is not code takes more than all code is it drawn with a third of the width
- * of code: otherwise, code would be too small to see. */
+/* Sets the widths of rows to their values. If rows that are not code have more than all code, they
+ * are drawn with a third of the width of code: otherwise, code would be too small to see. */
 static void set_widths(struct builder *b, size_t count)
 {
     double code = 0, other = 0;

@@ -18,9 +18,9 @@ struct flame_tree {
     struct flame_node *nodes; /* left to right, each before its children */
     size_t count, capacity;
     unsigned depth;  /* depth of the deepest node */
-    size_t negative; /* rows below 0, which have no width */
-    bool
-        narrowed; /* nodes that are not code have less width than their value, so that code is visible */
+    size_t negative; /* number of rows below 0, which have no width */
+    bool narrowed; /* the width of nodes that are not code is less than their value, so that code is
+                   * visible */
 };
 
 /* Builds the tree of the rows of AGGREGATE, in the order of its keys. Omits nodes below PART of the

@@ -34,7 +34,7 @@ void frame_text(struct plot *plot, double x, double y, enum anchor anchor, const
     struct script *s = &plot->script;
     double shift = plot_is_text(plot) ? 0.5 : 0;
     if (plot_is_text(plot) &&
-        anchor != ANCHOR_LEFT) { /* gnuplot mistakes the width of wide characters */
+        anchor != ANCHOR_LEFT) { /* gnuplot miscalculates the width of wide characters */
         double width = text_width(text, true);
         x -= anchor == ANCHOR_RIGHT ? width : floor(width / 2);
         anchor = ANCHOR_LEFT;
@@ -89,7 +89,7 @@ static void fitted(struct plot *plot, double y, const char *color, double size, 
     free(fit);
 }
 
-/* The beginning of part N of TEXT, or NULL; parts are separated by " · ". */
+/* Returns the beginning of part N of TEXT, or NULL. Parts are separated by " · ". */
 static char *part_of(char *text, size_t n)
 {
     for (; n > 0 && text != NULL; n--) {
@@ -99,8 +99,8 @@ static char *part_of(char *text, size_t n)
     return text;
 }
 
-/* The first part names the input and the last explains the picture: as long as the text is wider than
- * WIDTH, drops parts in between, and then shortens the first. Caller frees. */
+/* Shortens SUBTITLE to WIDTH: drops parts between the first, which names the input, and the last,
+ * which explains the picture, and then shortens the first. Caller frees. */
 static char *drop_parts(const char *subtitle, double width, bool cells, struct glyphs *glyphs)
 {
     char *text = text_visible(subtitle, glyphs), *second, *third; /* paths may contain any bytes */
@@ -168,7 +168,7 @@ static const char *base_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
-/* Whether NAME is the name of the file, with or without its suffix. */
+/* Returns whether NAME is the name of the file, with or without its suffix. */
 static bool is_stem(const char *file, const char *name)
 {
     size_t length = strlen(name);
@@ -212,7 +212,7 @@ struct rows_layout frame_rows(struct plot *plot, size_t wanted, size_t available
     bool cells = plot_is_text(plot);
     double least = cells ? 1 : 8, usual = cells ? 1 : 1.5 * s->em;
     double around =
-        head_height(plot) + foot_height(plot) + (cells ? 1 : 0); /* no row touches the axis */
+        head_height(plot) + foot_height(plot) + (cells ? 1 : 0); /* keeps rows clear of the axis */
     size_t rows = wanted != 0 && wanted < available ? wanted : available;
     rows = rows == 0 ? 1 : rows;
     if (!plot->options->height_given && rows > 1 && wanted != 0 &&
@@ -306,7 +306,8 @@ void frame_row_axes(struct plot *plot)
 
 enum { USUAL_DIGITS = 6 /* as %g */ };
 
-/* The digits of labels between LOW and HIGH that are STEP, a power of ten times a digit, apart. */
+/* Returns the digits needed for labels between LOW and HIGH at a distance of STEP, a digit times a
+ * power of ten. */
 static int label_digits(double low, double high, double step)
 {
     enum { MOST = 15 };
@@ -317,7 +318,7 @@ static int label_digits(double low, double high, double step)
     return (int)fmin(fmax(digits, USUAL_DIGITS), MOST);
 }
 
-/* The width of the label at VALUE, including the gap to the next. */
+/* Returns the width of the label at VALUE, including the gap to the next one. */
 static double label_room(const struct plot *plot, double value, int digits)
 {
     bool cells = plot_is_text(plot);
@@ -327,7 +328,7 @@ static double label_room(const struct plot *plot, double value, int digits)
     return room;
 }
 
-/* Five to ten tics, fewer if their labels would overlap. */
+/* Returns the step for five to ten tics, or fewer if their labels would overlap. */
 static double tic_step(const struct plot *plot, double low, double high, double length)
 {
     double step = frame_step(high - low, length, length / 10);
@@ -342,7 +343,7 @@ static double tic_step(const struct plot *plot, double low, double high, double 
 
 void frame_xtics(struct plot *plot, double low, double high, double length)
 {
-    enum { MARGIN = 2 /* at the right of frames [em], which has room for half of a usual label */ };
+    enum { MARGIN = 2 /* at the right of frames [em], with room for half of a usual label */ };
     struct script *s = &plot->script;
     double step = tic_step(plot, low, high, length);
     int digits = label_digits(low, high, step);

@@ -12,7 +12,7 @@ struct frame {
     double left, right, top, bottom;
 };
 
-/* Small fonts are aligned to whole pixels and thus wider than text_width. */
+/* Small fonts are aligned to whole pixels, and therefore wider than text_width. */
 #define HINTING 1.06
 
 enum anchor { ANCHOR_LEFT, ANCHOR_CENTER, ANCHOR_RIGHT };
@@ -26,10 +26,11 @@ static inline bool plot_is_text(const struct plot *plot)
  * Returns the edges that leave room for them and for one axis with its title at the bottom. */
 struct frame frame_begin(struct plot *plot, const char *title, const char *subtitle);
 
-/* The largest width of a subtitle, in the font size of subtitles [em or cells]. */
+/* Returns the largest width of a subtitle, in the font size of subtitles [em or cells]. */
 double frame_subtitle_room(const struct plot *plot);
 
-/* "file · 2 runs · 1000 Hz · 12345 samples · 2.01 s" for the inputs, of RUNS runs. Caller frees. */
+/* Returns "file · 2 runs · 1000 Hz · 12345 samples · 2.01 s" for the inputs, of RUNS runs. Caller
+ * frees. */
 char *frame_subtitle(const struct plot *plot, const struct pbin_meta *meta, size_t runs);
 /* The same for AGGREGATE, which was read from the inputs. */
 char *frame_subtitle_of(const struct plot *plot, const struct aggregate *aggregate);
@@ -44,18 +45,19 @@ void frame_text(struct plot *plot, double x, double y, enum anchor anchor, const
 /* Draws TEXT rotated upwards, centred at X, Y: titles of vertical axes. Not in text pictures. */
 void frame_text_up(struct plot *plot, double x, double y, const char *text);
 
-/* "name [unit]", or "name" without a unit. Caller frees. */
+/* Returns "name [unit]", or "name" without a unit. Caller frees. */
 char *frame_axis_title(const char *name, const char *unit);
 
-/* A step for tics, 1, 2 or 5 times a power of ten, on an axis from 0 to SPAN with length LENGTH, where each tic needs
- * the length LABEL. */
+/* Returns a step for tics, 1, 2 or 5 times a power of ten, on an axis from 0 to SPAN with length
+ * LENGTH, on which each tic needs the length LABEL. */
 double frame_step(double span, double length, double label);
 
 /* Draws a filled rectangle; not in text pictures. */
 void frame_box(struct plot *plot, double left, double top, double right, double bottom,
                const char *color);
 
-/* Adds a label with TEXT in a font of SIZE [px], except in text pictures. FORMAT, without text from files, places it. */
+/* Adds a label with TEXT in a font of SIZE [px], except in text pictures. FORMAT places it, and
+ * must not contain text from files. */
 void frame_label(struct plot *plot, const char *text, double size, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -77,23 +79,24 @@ struct rows_layout frame_rows(struct plot *plot, size_t wanted, size_t available
 void frame_names(struct plot *plot, struct frame *frame, const struct rows_layout *layout,
                  char *const *names, size_t count);
 
-/* A legend of COUNT entries in rows that end at BOTTOM; returns its height. Only measured if DRAW is
- * false. */
+/* Draws a legend of COUNT entries in rows that end at BOTTOM, or only measures it if DRAW is false.
+ * Returns its height. */
 double frame_legend(struct plot *plot, double bottom, char *const *names, const char *const *colors,
                     size_t count, bool draw);
 
-/* Tics of an x axis of LENGTH from LOW to HIGH: five to ten, with enough digits to tell them apart. */
+/* Sets the tics of an x axis of LENGTH from LOW to HIGH: five to ten, with enough digits to
+ * distinguish them. */
 void frame_xtics(struct plot *plot, double low, double high, double length);
 
 /* Draws the x axis of FRAME from LOW to HIGH in units of SCALE with title NAME, without overlapping labels. */
 void frame_xaxis(struct plot *plot, const struct frame *frame, double low, double high,
                  const struct scale *scale, const char *name);
 
-/* Two strokes in the background colour at X across the bar of ROW, which is longer than shown; HALF of its height
- * [rows]. Not in text pictures. */
+/* Draws two strokes in the background colour at X across the bar of ROW, which is longer than
+ * shown. HALF: half of its height [rows]. Not in text pictures. */
 void frame_break(struct plot *plot, size_t row, double x, double half);
 
-/* Border and grid for rows, whose names replace the vertical axis. */
+/* Draws border and grid for rows, whose names replace the vertical axis. */
 void frame_row_axes(struct plot *plot);
 
 #endif

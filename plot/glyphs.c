@@ -1,4 +1,4 @@
-/* Which characters the installed fonts have, from fontconfig.
+/* Finds out which characters the installed fonts have, from fontconfig.
  * SPDX-License-Identifier: MIT */
 #include "plot/glyphs.h"
 
@@ -11,7 +11,7 @@
 
 #define LIBRARY "libfontconfig.so.1" /* gnuplot needs it, too */
 
-/* The part of its interface that is used here, as in <fontconfig/fontconfig.h>. */
+/* The used part of its interface, as in <fontconfig/fontconfig.h>. */
 struct font_set {
     int count, size;
     void **fonts;
@@ -34,7 +34,7 @@ struct fontconfig {
 
 struct glyphs {
     struct fontconfig fc;
-    struct font_set *set; /* the installed fonts, NULL: not known */
+    struct font_set *set; /* the installed fonts, NULL: unknown */
     bool loaded;
 };
 
@@ -70,7 +70,7 @@ static void list_fonts(struct glyphs *g)
         g->fc.pattern_delete(all);
 }
 
-/* Pango draws fonts of no other formats. */
+/* Returns whether Pango draws FONT: other formats are not supported. */
 static bool is_drawn(const struct glyphs *g, void *font)
 {
     unsigned char *format;
@@ -98,7 +98,7 @@ void glyphs_delete(struct glyphs *g)
 
 bool glyphs_have(struct glyphs *g, uint32_t code)
 {
-    enum { LATIN = 0x100, ELLIPSIS = 0x2026 }; /* of most pictures: not worth looking for fonts */
+    enum { LATIN = 0x100, ELLIPSIS = 0x2026 }; /* in most pictures: not worth a search for fonts */
     void *characters;
     if (g == NULL || code < LATIN || code == ELLIPSIS)
         return true;

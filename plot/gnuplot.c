@@ -32,7 +32,8 @@ static int spool(const struct script *script, struct error *err)
     return fd;
 }
 
-/* Never returns. Numbers need decimal points, and the settings of the user must not interfere. */
+/* Runs gnuplot in this process; never returns. Numbers need decimal points, and the user's settings
+ * must not interfere. */
 static _Noreturn void become_gnuplot(int in, int out, int messages, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -48,8 +49,8 @@ static _Noreturn void become_gnuplot(int in, int out, int messages, pid_t parent
     _exit(NO_PROGRAM);
 }
 
-/* gnuplot does not escape >, but XML text must not contain "]]>". CLOSING counts the brackets so
- * far. */
+/* Writes SVG, and escapes ">" in "]]>", which XML text must not contain: gnuplot does not. *CLOSING
+ * counts the brackets so far. */
 static int put_svg(struct output *out, const char *data, size_t size, size_t *closing)
 {
     size_t from = 0;
@@ -87,7 +88,7 @@ static int copy_picture(int from, enum picture picture, struct output *out, stru
     return result;
 }
 
-/* The last line of the messages of gnuplot, which has the cause. Caller frees. */
+/* Returns the last line of the messages of gnuplot, which contains the cause. Caller frees. */
 static char *last_message(int fd)
 {
     char text[MAX_MESSAGE + 1];
@@ -126,7 +127,8 @@ static int wait_for(pid_t child)
     return status;
 }
 
-/* IN and MESSAGES stay open. */
+/* Runs gnuplot with the script in IN. Leaves IN and MESSAGES open. Returns 0, or -1 with ERR
+ * filled. */
 static int run(int in, int messages, enum picture picture, struct output *out,
                const struct reporter *reporter, struct error *err)
 {

@@ -24,16 +24,17 @@ struct script {
     struct buffer text;
     enum picture picture;
     const struct theme *theme;
-    double width, height;  /* [px]; of PICTURE_TXT [character cells] */
+    double width, height;  /* [px]; for PICTURE_TXT [character cells] */
     double em;             /* size of the default font, in the same unit */
-    struct glyphs *glyphs; /* owned; of the fonts for PICTURE_PNG and _PDF, else NULL: not known */
+    struct glyphs *glyphs; /* owned; those of the fonts for PICTURE_PNG and _PDF, else NULL */
     bool color;            /* PICTURE_TXT: escape sequences are allowed */
     char marker[24];       /* ends datablocks; random, so that no data can contain it */
 };
 
 void script_free(struct script *script);
 
-/* Writes terminal, size, font and colours. Set PICTURE, theme, width, height and em before. */
+/* Writes terminal, size, font and colours. PICTURE, theme, width, height and em must have been
+ * set. */
 void script_begin(struct script *script);
 
 /* Adds commands. The arguments must not contain text from files. */
@@ -43,7 +44,8 @@ void script_add(struct script *script, const char *format, ...)
 /* Appends TEXT as a quoted string; control characters become \xNN, and characters without a glyph \uNNNN. */
 void script_quote(struct script *script, const char *text);
 
-/* `NAME << marker` and its end; add the rows in between with script_number and script_row_end. */
+/* Writes `NAME << marker`; script_data_end ends the data. Add rows in between with script_number
+ * and script_row_end. */
 void script_data(struct script *script, const char *name);
 void script_number(struct script *script, double value); /* all digits; NaN if not finite */
 void script_row_end(struct script *script);
@@ -51,8 +53,8 @@ void script_row_end(struct script *script);
 void script_row_end_name(struct script *script, const char *name);
 void script_data_end(struct script *script);
 
-/* Runs gnuplot and writes its picture to OUT. Returns 0, or -1 with ERR filled: gnuplot is missing or
- * failed. */
+/* Runs gnuplot and writes its picture to OUT. Returns 0, or -1 with ERR filled if gnuplot is
+ * missing or failed. */
 int script_run(const struct script *script, struct output *out, const struct reporter *reporter,
                struct error *err);
 

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "plot/ranking.h"
 
-/* binary and function, or the keys of an aggregated profile without functions. */
+/* Returns binary and function, or the keys of an aggregated profile without functions. */
 static struct pbin_keys default_keys(const struct pbin_keys *theirs)
 {
     if (theirs->count == 0 || pbin_keys_index(theirs, "binary") < theirs->count)
@@ -16,7 +16,8 @@ static struct pbin_keys default_keys(const struct pbin_keys *theirs)
     return *theirs;
 }
 
-/* Those of KEYS, the defaults of a kind, that the profile has; aggregate_read reports requested keys that are missing. */
+/* Returns the requested keys, of which aggregate_read reports missing ones, or those of KEYS, the
+ * defaults of a kind, that the profile has. */
 static struct pbin_keys choose_keys(const struct plot *plot, const struct pbin_keys *theirs,
                                     const struct pbin_keys *keys)
 {

@@ -23,7 +23,7 @@ char *names_key(const struct name_source *from, const struct pbin_row *row, size
     return mem_printf("%s %" PRIu64, key->name, row->key[k]);
 }
 
-/* Joins the keys of ROW whose bit is in USE; _idle is "_idle" for any number of keys. */
+/* Joins the keys of ROW whose bits are set in USE; _idle is "_idle" for any number of keys. */
 static char *join(const struct name_source *from, const struct pbin_row *row, unsigned use)
 {
     char *name = mem_strdup("");
@@ -40,7 +40,7 @@ static char *join(const struct name_source *from, const struct pbin_row *row, un
     return name;
 }
 
-/* The same keys, but with the binary for _unknown. */
+/* The same, but with the binary for _unknown. */
 static char *name_of(const struct name_source *from, const struct pbin_row *row, unsigned use)
 {
     char *name = join(from, row, use);

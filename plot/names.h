@@ -15,10 +15,11 @@ struct name_source {
     const void *texts;
 };
 
-/* Key number K of ROW as text, "" if it is unknown. Caller frees. */
+/* Returns key number K of ROW as text, "" if it is unknown. Caller frees. */
 char *names_key(const struct name_source *from, const struct pbin_row *row, size_t k);
 
-/* COUNT names, complete and as in the profile. Caller frees all. */
+/* Returns the names of COUNT ROWS, complete and as in the profile. Caller frees the array and all
+ * names. */
 char **names_make(const struct name_source *from, const struct pbin_row *const *rows, size_t count);
 
 #endif

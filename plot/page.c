@@ -11,7 +11,7 @@
 #include "plot/text.h"
 
 enum {
-    LABEL = 17 /* drawn of a name [em] */,
+    LABEL = 17 /* drawn part of a name [em] */,
     MAX_NAME_LENGTH = 2000 /* of a name [characters] */,
     USUAL_ROWS = 100
 };
@@ -39,7 +39,8 @@ static void separate(struct plot *plot)
         add(plot, ",");
 }
 
-/* Without <, > and &, so that no text can end the element of the data or begin another. */
+/* Writes TEXT without <, > and &, so that no text can end the element of the data or begin
+ * another. */
 void page_text(struct plot *plot, const char *text)
 {
     char *fit = text_fit(text, MAX_NAME_LENGTH, true, NULL);

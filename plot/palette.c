@@ -1,5 +1,5 @@
-/* The themes. Hues follow the set of Okabe and Ito, which colour-blind readers can distinguish; lightness
- * is adapted to the background so that every series is visible.
+/* The themes. Hues follow the set of Okabe and Ito, which colour-blind readers can distinguish.
+ * Lightness is adapted to the background, so that every series is visible.
  * SPDX-License-Identifier: MIT */
 #include "plot/palette.h"
 

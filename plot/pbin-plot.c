@@ -22,8 +22,8 @@ struct options {
     struct binary_map *maps;
     size_t map_capacity;
     size_t *word_count, *word_capacity;
-    bool list, spreads; /* an option of box and violin was given */
-    size_t *begins;     /* of the sides in plot.withs */
+    bool list, spreads; /* SPREADS: an option of box and violin was given */
+    size_t *begins;     /* where the sides begin in plot.withs */
     size_t begin_capacity;
     struct selection selection;
 };
@@ -145,7 +145,8 @@ static void add_mark(struct options *o, char *argument, struct argp_state *state
         tool_number(state, "--mark", argument, 0, 1e12), text != NULL ? text : ""};
 }
 
-/* The first plain argument is the kind; the others are files, for the list that was named last. */
+/* Handles a plain argument: the first one is the kind; the others are files, for the list that was
+ * named last. */
 static void take_word(struct options *o, const char *word, struct argp_state *state)
 {
     if (o->picture.kind == NULL) {
@@ -210,7 +211,7 @@ static const struct tool_setting settings[] = {
     SET_FLAG(KEY_SCRIPT, struct options, picture.script),
     {0}};
 
-/* Options of distributions, and those that only set a member. */
+/* Parses options of distributions, and those that only set a member. */
 static error_t parse_spreads(int key, const char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -231,7 +232,7 @@ static error_t parse_spreads(int key, const char *argument, struct argp_state *s
     case KEY_WEIGHT:
         o->plot.other_weights = tool_either(state, "--weight", argument, "base", "other");
         break;
-    case KEY_HORIZONTAL: /* as all of these pictures are */
+    case KEY_HORIZONTAL: /* these pictures are always horizontal */
         break;
     case KEY_ASC:
     case KEY_DESC:
@@ -268,7 +269,7 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* Does the picture compare sides? */
+/* Returns whether the picture compares sides. */
 static bool compares(const struct options *o)
 {
     return o->picture.kind->compares || (o->picture.kind->spreads && o->plot.has_error);
@@ -287,7 +288,7 @@ static void check_spreads(const struct options *o, struct argp_state *state)
         argp_error(state, "--top does not apply with --error, where each row is a side");
 }
 
-/* Options of calls and of the kinds that draw them. */
+/* Checks options of calls and of the kinds that draw them. */
 static void check_calls(const struct options *o, struct argp_state *state)
 {
     const struct plot_kind *kind = o->picture.kind;
@@ -310,7 +311,7 @@ static void check(const struct options *o, struct argp_state *state)
         return;
     if (o->picture.kind == NULL) {
         argp_error(state, "missing kind of plot, expected one of --list");
-        return; /* it does not return, which the compiler does not know */
+        return; /* argp_error does not return, but the compiler does not know */
     }
     if (o->picture.script && (o->picture.output == NULL || strcmp(o->picture.output, "-") == 0))
         argp_error(state, "--script writes files beside the picture: it needs -o FILE");
@@ -379,7 +380,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* Inserts the table's list of kinds into the help. */
+/* Inserts the list of kinds from the table into the help. */
 static char *help_filter(int key, const char *text, void *input)
 {
     (void)input;

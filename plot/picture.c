@@ -1,4 +1,4 @@
-/* From a kind of plot to a picture in a file.
+/* Turns a plot into a picture in a file.
  * SPDX-License-Identifier: MIT */
 #include "plot/picture.h"
 
@@ -32,8 +32,8 @@ static enum picture terminal_picture(const struct picture_request *r)
     return r->color && sixel_shown() ? PICTURE_SIXEL : PICTURE_TXT;
 }
 
-/* The requested format, else the format for the suffix, else what the terminal supports, or SVG if
- * stdout is not a terminal. */
+/* Chooses the requested format, else the format of the suffix, else one that the terminal supports,
+ * or SVG if stdout is not a terminal. Returns 0, or -1 with ERR filled. */
 static int choose_picture(const struct picture_request *r, enum picture *picture, struct error *err)
 {
     const char *slash = r->output != NULL ? strrchr(r->output, '/') : NULL;
@@ -63,8 +63,9 @@ static int choose_picture(const struct picture_request *r, enum picture *picture
     return 0;
 }
 
-/* Text fills the terminal except for the line of the prompt. A picture fills at most its width, in its
- * own proportions, and leaves two lines. Not all terminals know their size in pixels. */
+/* Fits a picture to the terminal. Text fills it except for the line of the prompt. Other pictures
+ * keep their proportions, fill at most its width, and leave two lines. Not all terminals report
+ * their size in pixels. */
 static void fit_terminal(const struct picture_request *r, enum picture picture, double *width,
                          double *height)
 {
@@ -91,7 +92,7 @@ static void choose_size(const struct picture_request *r, struct script *s)
     s->em = text ? 1 : fmin(18, fmax(10, 12 * sqrt(s->width / 900)));
 }
 
-/* Has the kind drawn the picture itself, without gnuplot? */
+/* Returns whether the kind has drawn the picture itself, without gnuplot. */
 static bool is_own_svg(const struct plot_kind *kind, const struct plot *plot)
 {
     return kind->draws_svg && plot->script.picture == PICTURE_SVG && plot->picture.size > 0;
@@ -145,7 +146,7 @@ static int write_script(const struct picture_request *r, const struct plot *plot
     return result;
 }
 
-/* The frame of an empty picture, with the text of ERR. */
+/* Draws the frame of an empty picture, with the text of ERR. */
 static void draw_nothing(struct plot *plot, const struct error *err)
 {
     static const char title[] = "Nothing is selected";
@@ -162,10 +163,11 @@ static void draw_nothing(struct plot *plot, const struct error *err)
                "plot NaN notitle\n");
 }
 
-/* Only --top makes pictures that high: --height has a limit. */
+/* Checks the height, which only --top can make too large: --height has a limit. Returns 0, or -1
+ * with ERR filled. */
 static int check_height(const struct picture_request *r, const struct script *s, struct error *err)
 {
-    enum { MOST = 32767 /* of cairo */ };
+    enum { MOST = 32767 /* the limit of cairo [px] */ };
     if (s->picture != PICTURE_PNG || s->height <= MOST)
         return 0;
     return error_set(err, r->output, NO_OFFSET,
@@ -174,7 +176,7 @@ static int check_height(const struct picture_request *r, const struct script *s,
                      s->height, MOST);
 }
 
-/* An empty selection is drawn as such, with a warning. */
+/* Draws the plot; an empty selection is drawn as such, with a warning. */
 static int draw(const struct picture_request *r, struct plot *plot, struct error *err)
 {
     int result = r->kind->draw(plot, err);
@@ -189,7 +191,7 @@ static int draw(const struct picture_request *r, struct plot *plot, struct error
     return 0;
 }
 
-/* Runs gnuplot, and commits the files beside the picture only after that. */
+/* Runs gnuplot, and only then commits the files beside the picture. */
 int picture_make(const struct picture_request *r, struct plot *plot, struct error *err)
 {
     if (choose_picture(r, &plot->script.picture, err) != 0)

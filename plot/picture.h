@@ -15,11 +15,12 @@ struct picture_request {
     bool script;          /* also write OUTPUT.gp and OUTPUT.csv */
 };
 
-/* Number of the format called NAME ("svg", "png", "pdf", "txt", "sixel", "html"), or -1. */
+/* Returns the number of the format called NAME ("svg", "png", "pdf", "txt", "sixel", "html"), or
+ * -1. */
 int picture_find(const char *name);
 
-/* Draws and writes; files appear complete or not at all. PLOT must have its options and reporter. Returns
- * 0, or -1 with ERR filled. */
+/* Draws and writes the picture; files appear complete or not at all. PLOT must have its options and
+ * reporter. Returns 0, or -1 with ERR filled. */
 int picture_make(const struct picture_request *request, struct plot *plot, struct error *err);
 
 #endif

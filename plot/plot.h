@@ -1,5 +1,5 @@
-/* Kinds of plots: one file and one line in the table of plot.c each. A kind reads its profiles and
- * either extends a gnuplot script or writes the picture itself.
+/* Kinds of plots. Each has a file, and a line in the table of plot.c. A kind reads its profiles,
+ * and either extends a gnuplot script or writes the picture itself.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_PLOT_H
 #define PLOT_PLOT_H
@@ -19,7 +19,7 @@ struct plot_mark {
     const char *text;
 };
 
-/* The values of single runs that box and violin draw as dots. */
+/* Which values of single runs box and violin draw as dots. */
 enum points {
     POINTS_AUTO /* all for few runs, outliers for many */,
     POINTS_NONE,
@@ -34,7 +34,7 @@ struct plot_options {
     size_t input_count;
     const char **bases, **withs; /* of comparisons */
     size_t base_count, with_count;
-    const size_t *with_begins;     /* of each side in WITHS */
+    const size_t *with_begins;     /* [by side] where it begins in WITHS */
     size_t side_count;             /* without the base */
     const struct binary_map *maps; /* --map-binary */
     size_t map_count;
@@ -60,18 +60,18 @@ struct plot_options {
     bool means, boxes; /* of box and violin */
     bool has_error;    /* box and violin of the errors of rows, between sides */
     enum error_function error;
-    bool other_weights;        /* of errors: shares of each side instead of the base */
+    bool other_weights;        /* weights of errors are shares of each side, not of the base */
     struct pbin_choice choice; /* how to read each input */
     struct code_names *code;   /* for the keys basic-block, instruction and opcode */
 };
 
-/* A plot while it is drawn. */
+/* A plot that is being drawn. */
 struct plot {
     const struct plot_options *options;
     struct reporter *reporter;
     struct script script;
     struct output *data;   /* --script: receives the table as CSV; NULL: none */
-    struct buffer picture; /* for kinds that draw without gnuplot, and the data of pages */
+    struct buffer picture; /* of kinds that draw without gnuplot, or the data of a page */
 };
 
 struct plot_kind {

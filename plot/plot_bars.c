@@ -9,7 +9,7 @@
 #include "plot/frame.h"
 #include "plot/page.h"
 
-/* "12.3 mJ  45.6 %" at the end of a bar. Caller frees. */
+/* Returns the text at the end of a bar, "12.3 mJ  45.6 %". Caller frees. */
 static char *bar_text(const struct ranking *r, const struct ranked_row *row)
 {
     char *value = isnan(row->value) ? mem_strdup("-") : text_value(row->value, r->unit);
@@ -18,14 +18,14 @@ static char *bar_text(const struct ranking *r, const struct ranked_row *row)
     return value;
 }
 
-/* The extent of the bar and whisker of ROW, at most LIMIT. */
+/* Returns the extent of the bar and whisker of ROW, at most LIMIT. */
 static double reach_of(const struct ranked_row *row, double limit)
 {
     double value = row->value > 0 ? row->value : 0, error = row->error > 0 ? row->error : 0;
     return fmin(value + error, limit);
 }
 
-/* Where the smallest negative bar ends, or 0. */
+/* Returns where the most negative bar ends, or 0. */
 static double lowest(const struct ranking *r)
 {
     double low = 0;
@@ -42,7 +42,7 @@ static double longest(const struct ranking *r)
     return most;
 }
 
-/* The end of the axis that leaves room for the text after the longest bar. */
+/* Returns the end of the axis that leaves room for the text after the longest bar. */
 static double axis_end(const struct plot *plot, const struct ranking *r, const struct frame *f,
                        double size, double low)
 {
@@ -96,7 +96,7 @@ static void put_texts(struct plot *plot, const struct ranking *r, const struct s
     }
 }
 
-/* Bars of characters, because gnuplot draws only outlines in text. */
+/* Draws bars of characters, because gnuplot only draws outlines in text. */
 static void put_text_bars(struct plot *plot, const struct ranking *r, const struct frame *f,
                           double end)
 {
@@ -187,7 +187,7 @@ static void draw(struct plot *plot, const struct aggregate *a, const struct rank
     free(subtitle);
 }
 
-/* Whether METRIC is a column beside the one that is drawn. */
+/* Returns whether METRIC is a column beside the drawn one. */
 static bool is_column(const struct quantity *q, const struct ranking *r, enum row_metric metric)
 {
     return metric != r->metric &&

@@ -12,21 +12,21 @@
 enum {
     MIN_CURVE = 64, /* points along a violin */
     MAX_CURVE = 1000,
-    FEW_RUNS = 20,  /* the dots of more hide the boxes */
-    USUAL_ROWS = 20 /* most without --top */
+    FEW_RUNS = 20,  /* the dots of more runs would hide the boxes */
+    USUAL_ROWS = 20 /* maximum without --top */
 };
 
-static const double LEAST = 0.01; /* of the largest row of code; smaller ones are lines at 0 */
-static const double NARROW = 0.5; /* an axis from 0 would waste this part of its length */
+static const double LEAST = 0.01; /* part of the largest row of code; smaller rows are lines at 0 */
+static const double NARROW = 0.5; /* used if an axis from 0 would waste this part of its length */
 
 struct spreads {
     struct plot *plot;
     const struct errors *errors; /* of functions between sides; NULL: values of runs */
     struct spread *rows;
-    size_t count, runs, all; /* ALL: rows of the profiles, of which COUNT are drawn */
-    bool small;              /* what is left out is below LEAST */
+    size_t count, runs, all; /* ALL rows of the profiles, of which COUNT are drawn */
+    bool small;              /* the omitted rows are below LEAST */
     enum points points;      /* not POINTS_AUTO */
-    size_t dots;             /* that are drawn */
+    size_t dots;             /* number of drawn dots */
     enum row_metric metric;
     const char *metric_name, *unit;
     struct pbin_meta meta;
@@ -53,7 +53,8 @@ static const struct pbin_row *find_row(const struct aggregate *a, const struct a
     return NULL;
 }
 
-/* Reads run number RUN alone, for its values of the displayed rows. */
+/* Reads run number RUN alone, for the values of its displayed rows. Returns 0, or -1 with ERR
+ * filled. */
 static int take_run(struct spreads *s, const struct aggregate *whole, const struct ranking *r,
                     size_t run, struct error *err)
 {
@@ -115,7 +116,8 @@ static bool is_drawn(const struct spreads *s, const struct box *box, double valu
            (s->points == POINTS_OUTLIERS && (value < box->low || value > box->high));
 }
 
-/* The values to draw, spread slightly over the height of its row; the golden ratio spaces neighbours evenly. */
+/* Writes the values to draw, spread slightly over the height of their row; the golden ratio spaces
+ * neighbours evenly. */
 static void put_points(struct spreads *s)
 {
     struct script *script = &s->plot->script;
@@ -161,7 +163,8 @@ static void put_boxes(struct spreads *s, struct extent axis)
     script_data_end(script);
 }
 
-/* Outline of the violin of row number I: value, lower and upper edge. All have the same maximum thickness. */
+/* Writes the outline of the violin of row number I: value, lower and upper edge. All violins have
+ * the same maximum thickness. */
 static void put_violin(struct spreads *s, size_t i, double largest, struct extent axis)
 {
     struct script *script = &s->plot->script;
@@ -196,7 +199,7 @@ static void put_violins(struct spreads *s, double largest, struct extent axis)
     script_data_end(&s->plot->script);
 }
 
-/* The largest size of a value on the axis. */
+/* Returns the largest absolute value on the axis. */
 static double largest_value(const struct spreads *s)
 {
     double most = 0;
@@ -208,9 +211,9 @@ static double largest_value(const struct spreads *s)
     return most;
 }
 
-/* An axis that begins at 0, or a little before it, where dots at 0 are clear of the names; if all values are large, just
- * below the smallest, unless these are errors. Violins extend beyond their values, except to the other side of 0 or
- * to errors below -100 %. */
+/* Returns an axis that begins just before 0, so that dots at 0 are clear of the names. If all
+ * values are large, and not errors, it begins just below the smallest. Violins extend beyond their
+ * values, but not across 0 or below errors of -100 %. */
 static struct extent axis_of(const struct spreads *s, bool violin, double most)
 {
     double least = INFINITY, low = INFINITY, top = -INFINITY, high = -INFINITY;
@@ -219,7 +222,7 @@ static struct extent axis_of(const struct spreads *s, bool violin, double most)
         if (row->beyond || row->count == 0)
             continue;
         double reach = violin ? spread_reach * spread_bandwidth(row, most) : 0;
-        double mean = s->plot->options->means ? row->mean : row->low; /* of runs, it is between */
+        double mean = s->plot->options->means ? row->mean : row->low; /* for runs, it is within */
         least = fmin(least, fmin(mean, row->low));
         low = fmin(low, fmin(mean, fmax(row->least, row->low - reach)));
         top = fmax(top, fmax(mean, row->high));
@@ -234,7 +237,7 @@ static struct extent axis_of(const struct spreads *s, bool violin, double most)
     return (struct extent){least < 0 ? low - margin : -0.02 * high, high};
 }
 
-/* Shows what is beyond the axis as numbers. */
+/* Shows values beyond the axis as numbers. */
 static void put_beyond(struct spreads *s, const struct frame *frame)
 {
     bool cells = plot_is_text(s->plot);
@@ -262,7 +265,7 @@ static void put_beyond(struct spreads *s, const struct frame *frame)
     }
 }
 
-/* The density by characters. */
+/* Shows the density as characters. */
 static void put_shades(const struct spread *spread, struct characters *row, struct extent axis)
 {
     static const char shades[] = " .:-=+*#";
@@ -276,7 +279,7 @@ static void put_shades(const struct spread *spread, struct characters *row, stru
     }
 }
 
-/* |--[==|==]--| for a box, shades of the density for a violin. The values are sorted. */
+/* Draws |--[==|==]--| for a box, or shades of the density for a violin. The values are sorted. */
 static void put_characters(struct spreads *s, bool violin, const struct frame *frame,
                            struct extent axis)
 {
@@ -309,7 +312,7 @@ static void put_characters(struct spreads *s, bool violin, const struct frame *f
     script_add(&s->plot->script, "unset grid\nset border 1\nplot NaN\n");
 }
 
-/* Whiskers and the middle half, HALF of a row high to either side. */
+/* Draws whiskers and the box of the middle half, which extends by HALF of a row to either side. */
 static void put_box_plot(struct script *script, double f, double half)
 {
     const struct theme *t = script->theme;
@@ -367,7 +370,7 @@ static bool is_cut(const struct spreads *s, struct extent axis)
     return false;
 }
 
-/* The rows that are drawn, if not all. Caller frees. */
+/* Describes the drawn rows, if not all are drawn. Caller frees. */
 static char *rows_text(const struct spreads *s)
 {
     if (s->errors != NULL)
@@ -380,7 +383,7 @@ static char *rows_text(const struct spreads *s)
                       s->all - s->count == 1 ? "" : "s", 100 * LEAST);
 }
 
-/* Describes what is drawn and how, and what is not drawn. Caller frees. */
+/* Describes the drawn elements, and what is not drawn. Caller frees. */
 static char *legend_of(const struct spreads *s, bool violin, struct extent axis)
 {
     bool cells = plot_is_text(s->plot), boxes = !violin || s->plot->options->boxes;
@@ -399,7 +402,7 @@ static char *legend_of(const struct spreads *s, bool violin, struct extent axis)
     return text;
 }
 
-/* Describes what is drawn, and from which files. Caller frees. */
+/* Describes the plot and its files. Caller frees. */
 static char *subtitle_of(const struct spreads *s, bool violin, struct extent axis)
 {
     bool cells = plot_is_text(s->plot);
@@ -444,8 +447,9 @@ static void draw(struct spreads *s, bool violin)
     free(subtitle);
 }
 
-/* The rows of the ranking that are worth drawing: those with a value and, unless the user asks for a number, not much less
- * than the largest of code, whose spread would otherwise be squeezed to make room for lines at 0. */
+/* Returns the number of rows worth drawing: those with a value that, unless ALL are wanted, is not
+ * much smaller than the largest of code, whose spread would otherwise be squeezed to make room for
+ * lines at 0. */
 static size_t count_rows(const struct ranking *r, bool all)
 {
     double most = 0;

@@ -18,8 +18,8 @@ struct comparison {
     bool relative;
 };
 
-/* The value drawn for ROW: a difference, or percent of the base, where a new row, without a base, is
- * +100 %. */
+/* Returns the value drawn for ROW: a difference, or a percentage of the base, which is +100 % for a
+ * new row without a base. */
 static double value_of(const struct comparison *c, const struct change *row)
 {
     if (!c->relative)
@@ -91,7 +91,7 @@ static void put_data(struct comparison *c)
     script_data_end(s);
 }
 
-/* Draws TEXT in ROW at X or, if X is NaN, in the column after the rows. */
+/* Draws TEXT in ROW, at X or, if X is NaN, in the column after the rows. */
 static void put_text(struct comparison *c, size_t row, double x, const char *text)
 {
     struct script *s = &c->plot->script;
@@ -125,7 +125,7 @@ static void append_totals(const struct run_sets *sets, char **text)
 
 static char *title_of(const struct comparison *c)
 {
-    enum { FEW = 4 }; /* sides whose totals fit */
+    enum { FEW = 4 }; /* maximum number of sides whose totals fit */
     const struct run_sets *sets = &c->sets;
     char *base = text_value(sets->sides[0].total, sets->unit), *after = mem_strdup("");
     append_totals(sets, &after);
@@ -180,7 +180,7 @@ static void begin(struct comparison *c, bool dumbbell)
     free(subtitle);
 }
 
-/* The largest SIZE of all rows, or of code alone if that of other rows is much larger. */
+/* Returns the largest SIZE of all rows, or only of code if other rows are much larger. */
 static double largest_by(const struct comparison *c,
                          double (*size)(const struct comparison *, const struct change *))
 {
@@ -198,8 +198,8 @@ static double length_of(const struct comparison *c, const struct change *row)
     return fabs(value_of(c, row));
 }
 
-/* Whiskers of a few runs are long. To keep the bars visible, they end at the border if they are more than
- * twice as long as the longest bar; so does the bar of what is not code. */
+/* Determines the axis. Whiskers of a few runs are long. To keep the bars visible, whiskers of more
+ * than twice the longest bar end at the border, and so do long bars that are not of code. */
 static void bar_axis(const struct comparison *c, double *low, double *high)
 {
     double longest = largest_by(c, length_of);

@@ -1,4 +1,4 @@
-/* cumulative: the share of what all code used in the N largest functions.
+/* cumulative: the share of the N largest functions in the total of all code.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 static const double END = 1.02, TOP = 104; /* of the axes: rows, % */
 
-/* Only rows of code are functions: _idle and _others would come before them, and be counted. Shares become those of all code.
- * Returns what code used. */
+/* Removes rows that are not code: _idle and _others would come first, and be counted as functions.
+ * Shares become those of all code. Returns the total of code. */
 static double keep_code(struct ranking *r)
 {
     double code = 0;
@@ -28,7 +28,7 @@ static double keep_code(struct ranking *r)
     return code;
 }
 
-/* "file · 5 s", and how much is not in the picture. */
+/* Returns "file · 5 s", and the part that is not in the picture. Caller frees. */
 static char *subtitle_of(const struct plot *plot, const struct aggregate *a,
                          const struct ranking *r, double code)
 {
@@ -62,7 +62,7 @@ static void put_data(struct plot *plot, const struct ranking *r)
     script_data_end(s);
 }
 
-/* The rank at which PART of the total is reached. */
+/* Returns the rank at which PART of the total is reached. */
 static size_t rank_of(const struct ranking *r, double part)
 {
     double sum = 0;
@@ -80,8 +80,8 @@ static double share_up_to(const struct ranking *r, double rank)
     return 100 * sum;
 }
 
-/* Places a text below the curve at the beginning of the text, and below the previous text; beside a high step at the
- * right end. Returns the vertical centre of the text [%]; sets *LEFT to its beginning [rows]. */
+/* Places a text below the curve at LEVEL and at the beginning of the text; at the right end, beside
+ * a high step. Returns the vertical centre of the text [%]; sets *LEFT to its beginning [rows]. */
 static double text_place(const struct plot *plot, const struct frame *f, const struct ranking *r,
                          double rank, double level, const char *text, double *left)
 {

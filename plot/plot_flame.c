@@ -1,5 +1,5 @@
-/* flame: binary > function > inlined function > file > line as an icicle: a self-contained, interactive SVG file, or a
- * picture by gnuplot.
+/* flame: binary > function > inlined function > file > line as an icicle, either a self-contained,
+ * interactive SVG file or a picture by gnuplot.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdarg.h>
@@ -17,8 +17,8 @@ static const double smallest_part_of_page = 1e-3; /* so that a page is below 1 M
 static const double smallest_part =
     1e-4; /* of the total: a smaller node would be invisible even when magnified 10 times */
 
-/* Runs in the browser: a click zooms to a node, and hovering shows its details. Nodes have their beginning and width,
- * as fractions of the whole, and their depth. */
+/* Runs in the browser: a click zooms to a node, and hovering shows its details. The attributes of a
+ * node are its beginning and width, as fractions of the whole, and its depth. */
 static const char script[] =
     "(function () {\n"
     "  var svg = document.documentElement, info = document.getElementById('info');\n"
@@ -77,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct flame *f, const cha
     va_end(args);
 }
 
-/* TEXT as XML text or attribute. */
+/* Writes TEXT as XML text or attribute. */
 static void put_text(struct flame *f, const char *text)
 {
     static const struct {
@@ -131,8 +131,8 @@ static void put_head(struct flame *f, const char *title, const char *subtitle)
     free(fit);
 }
 
-/* Chosen by name, but different from the nodes above and to the left: nodes are drawn from left to right,
- * each before those below it. */
+/* Returns a colour that depends on the name, but differs from those of the nodes above and to the
+ * left: nodes are drawn from left to right, each before those below it. */
 static const char *color_of(struct flame *f, const struct flame_node *node)
 {
     const struct theme *t = f->plot->script.theme;
@@ -155,8 +155,8 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
     return *last = t->series[i % SERIES];
 }
 
-/* NAME fitted to WIDTH [px]: complete, shortened, or empty if too little of it would remain. Caller
- * frees. */
+/* Returns NAME fitted to WIDTH [px]: complete, shortened, or empty if too little of it would
+ * remain. Caller frees. */
 static char *label_of(const struct flame *f, const char *name, double width)
 {
     double room = (width - 6) / f->size;
@@ -192,7 +192,7 @@ static void put_node(struct flame *f, const struct flame_node *node)
     free(fit);
 }
 
-/* A node as a box with its name inside. */
+/* Draws a node as a box with its name inside. */
 static void put_box(struct flame *f, const struct flame_node *node)
 {
     struct script *s = &f->plot->script;
@@ -211,7 +211,7 @@ static void put_box(struct flame *f, const struct flame_node *node)
     free(fit);
 }
 
-/* A node of at least three characters: its name in brackets. */
+/* Draws a node of at least three characters: its name in brackets. */
 static void put_cells(struct flame *f, const struct flame_node *node)
 {
     double whole = f->tree.nodes[0].width, scale = whole > 0 ? f->width / whole : 0;
@@ -249,7 +249,7 @@ static void put_svg(struct flame *f, const char *title, const char *subtitle)
     put(f, "<script type=\"application/ecmascript\"><![CDATA[\n%s]]></script>\n</svg>\n", script);
 }
 
-/* Places the nodes; makes the picture as high as they need unless its height was given. */
+/* Places the nodes. Makes the picture as high as they need, unless its height was given. */
 static void place(struct flame *f)
 {
     struct script *s = &f->plot->script;
@@ -268,7 +268,7 @@ static void place(struct flame *f)
     f->size = fmin(f->size, cells ? 1 : 0.7 * f->row);
 }
 
-/* NAME, a function or a path, for boxes that are too narrow for it. Caller frees. */
+/* Shortens NAME, a function or a path, for boxes that are too narrow for it. Caller frees. */
 static char *short_name(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -319,7 +319,7 @@ static char *subtitle_of(const struct flame *f, const struct aggregate *a)
     return text;
 }
 
-/* "energy, 2.09 J: binary, function, inlined". Caller frees. */
+/* Returns "energy, 2.09 J: binary, function, inlined". Caller frees. */
 static char *title_of(const struct flame *f, const struct pbin_keys *keys)
 {
     char *total = text_value(f->tree.nodes[0].value, f->unit);
@@ -348,7 +348,8 @@ static void draw(struct flame *f, const struct aggregate *a)
     free(subtitle);
 }
 
-/* Is there a row that filters, of this tool or of the one that made the profile, have not excluded? */
+/* Returns 0, or -1 with ERR filled if all rows were excluded, by filters of this tool or of the one
+ * that made the profile. */
 static int check_rows(const struct aggregate *a, struct error *err)
 {
     struct ranking ranking;

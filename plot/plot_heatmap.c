@@ -16,10 +16,10 @@ struct heatmap {
     struct time_bins bins;
     enum row_metric metric;
     const char *name, *unit; /* the unit: energy or time per second */
-    double most;             /* the end of the scale */
+    double most;             /* end of the scale */
 };
 
-/* Value of series K in bin I: power, or thread time per second. */
+/* Returns the value of series K in bin I: power, or thread time per second. */
 static double value_of(const struct time_bins *b, size_t i, size_t k)
 {
     return (double)time_cell(b, 0, i)[k] / b->width;
@@ -33,7 +33,8 @@ static double largest_of(const struct time_bins *b, size_t k)
     return most;
 }
 
-/* What is not code, or is the sum of many rows, may exceed the scale; otherwise all other rows would be pale. */
+/* Finds the end of the scale. Rows that are not code, or are the sum of many rows, may exceed it:
+ * otherwise, all other rows would be pale. */
 static void find_end(struct heatmap *h)
 {
     const struct time_bins *b = &h->bins;
@@ -45,7 +46,7 @@ static void find_end(struct heatmap *h)
     h->most = scale_end(code, rest);
 }
 
-/* Appends " · _idle: beyond the scale" to TEXT, if anything is. */
+/* Appends " · _idle: beyond the scale" to TEXT, if any row is. */
 static void append_beyond(const struct heatmap *h, char **text)
 {
     const char *separator = " \xc2\xb7 ";
@@ -58,7 +59,8 @@ static void append_beyond(const struct heatmap *h, char **text)
         mem_append(text, ": beyond the scale");
 }
 
-/* gnuplot draws no image of a single row or column: it is drawn in two halves. */
+/* Returns how often to repeat a row or column: gnuplot cannot draw an image with a single one,
+ * which is drawn in two halves. */
 static size_t repeats(size_t count)
 {
     return count == 1 ? 2 : 1;
@@ -79,8 +81,9 @@ static void put_data(struct heatmap *h)
     script_data_end(s);
 }
 
-/* As an image where it is drawn cell by cell, because the background would show between rectangles. In
- * SVG, viewers blur scaled images but draw rectangles sharply. */
+/* Returns the style of images. PNG and PDF have an image, because the background would show between
+ * cells that are drawn as rectangles. In SVG, viewers blur scaled images, but draw rectangles
+ * sharply. */
 static const char *image_of(const struct script *s)
 {
     return s->picture == PICTURE_PNG || s->picture == PICTURE_PDF ? "image" : "image pixels";
@@ -109,7 +112,7 @@ static void put_map(struct heatmap *h, const struct frame *f, const struct scale
                high / 2 - 0.5, scale->factor, image_of(s));
 }
 
-/* In text: one character per cell, from light to dark. */
+/* Draws text: one character per cell, from light to dark. */
 static void put_characters(struct heatmap *h, const struct frame *f)
 {
     static const char shades[] = " .:-=+*#%@";
@@ -214,7 +217,8 @@ static void write_data(const struct heatmap *h)
     free(cells);
 }
 
-/* Energy if the profile has it, unless time was requested. Returns 0 or -1. */
+/* Reads energy if the profile has it, unless time was requested. Returns 0, or -1 with ERR
+ * filled. */
 static int read_data(struct heatmap *h, const struct time_request *wanted, struct error *err)
 {
     const struct plot_options *o = h->plot->options;

@@ -1,4 +1,5 @@
-/* hist: the distribution of the times of single calls, a row per function on one logarithmic axis.
+/* hist: the distribution of the times of single calls: a row per function, on a common logarithmic
+ * axis.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
@@ -9,11 +10,11 @@
 #include "plot/characters.h"
 #include "plot/page.h"
 
-enum { USUAL_ROWS = 12 /* most without --top */, MAX_BINS = 240 };
+enum { USUAL_ROWS = 12 /* maximum without --top */, MAX_BINS = 240 };
 
-static const double HEIGHT = 0.86; /* of a row, by the highest bin */
+static const double HEIGHT = 0.86; /* part of the height of a row that the highest bin has */
 
-/* The quantiles that are marked. */
+/* The marked quantiles. */
 static const struct {
     const char *name;
     double share;
@@ -36,15 +37,15 @@ struct hist {
     struct ranking ranking;
     struct hist_row *rows;
     size_t count, hidden, measure;
-    const char *unit; /* s, where the histograms are in ns */
-    double scale;     /* units of the histogram in UNIT */
+    const char *unit; /* s, for histograms in ns */
+    double scale;     /* the unit of the histogram in UNIT */
     double low, high; /* ends of the axis [unit] */
     size_t bins;      /* of equal widths in logarithms */
     double highest;   /* of all bins */
-    bool brief;       /* notes are numbers of calls only, for lack of room */
+    bool brief;       /* notes only have the number of calls, for lack of room */
 };
 
-/* The first histogram measure. Returns 0, or -1 with ERR filled. */
+/* Finds the first histogram measure. Returns 0, or -1 with ERR filled. */
 static int find_measure(struct hist *h, struct error *err)
 {
     const struct measures *m = aggregate_measures(h->aggregate);
@@ -60,7 +61,8 @@ static int find_measure(struct hist *h, struct error *err)
     return 0;
 }
 
-/* A mark is between the least and the greatest time, as in tables. */
+/* Returns mark NUMBER of ROW, the quantile for SHARE. It is between the least and the greatest
+ * time, as in tables. */
 static double mark_of(const struct hist *h, const struct hist_row *row, size_t number, double share)
 {
     double value = log_quantile(row->counts, share);
@@ -96,7 +98,7 @@ static void take_row(struct hist *h, const struct ranked_row *from, const struct
     }
 }
 
-/* The largest rows that have a distribution, at most MOST. */
+/* Lists the largest rows that have a distribution, at most MOST. */
 static void take_rows(struct hist *h, size_t most)
 {
     h->rows = mem_zalloc(most + 1, sizeof *h->rows);
@@ -114,7 +116,8 @@ static void take_rows(struct hist *h, size_t most)
     }
 }
 
-/* The ends of BUCKET [unit]; the logarithm of the first, from 0, begins an octave before its end. */
+/* The ends of BUCKET [unit]. The first bucket starts at 0; on the logarithmic axis, it begins an
+ * octave before its end. */
 static double begin_of(const struct hist *h, uint32_t bucket)
 {
     return (bucket == 0 ? log_bucket_begin(1) / 2 : log_bucket_begin(bucket)) * h->scale;
@@ -125,7 +128,7 @@ static double end_of(const struct hist *h, uint32_t bucket)
     return log_bucket_begin(bucket + 1) * h->scale;
 }
 
-/* Whole bins around all values. */
+/* Sets the axis to whole bins around all values. */
 static void find_axis(struct hist *h)
 {
     static const double PER_DECADE[] = {40, 30, 20, 10, 5};
@@ -149,7 +152,7 @@ static void find_axis(struct hist *h)
     h->high = pow(10, (first + (double)h->bins) / PER_DECADE[k]);
 }
 
-/* The position of VALUE on the axis, in bins. */
+/* Returns the position of VALUE on the axis [bins]. */
 static double place(const struct hist *h, double value)
 {
     return log(value / h->low) / log(h->high / h->low) * (double)h->bins;
@@ -160,7 +163,8 @@ static double edge(const struct hist *h, size_t bin)
     return h->low * pow(h->high / h->low, (double)bin / (double)h->bins);
 }
 
-/* Buckets are spread evenly over the bins that they overlap: they are wider than these where times are a few ns. */
+/* Spreads buckets evenly over the bins that they overlap: buckets for times of a few ns are wider
+ * than bins. */
 static void fill_bins(const struct hist *h, struct hist_row *row)
 {
     for (uint32_t i = 0; i < LOG_BUCKETS; i++) {
@@ -184,7 +188,7 @@ static double peak_of(const struct hist *h, const struct hist_row *row)
 
 /* ---- pictures ---- */
 
-/* The outline of ROW over its bins, which are apart where there are no calls. */
+/* Draws the outline of ROW over its bins, with gaps where there are no calls. */
 static void put_shape(const struct hist *h, const struct hist_row *row, double base)
 {
     struct script *s = &h->plot->script;
@@ -222,19 +226,20 @@ static void put_data(const struct hist *h)
     script_data_end(s);
 }
 
-/* "100 ns": without decimals. Caller frees. */
+/* Returns a label without decimals, such as "100 ns". Caller frees. */
 static char *tic_text(const struct hist *h, double at)
 {
     struct scale scale = scale_for(at * 1.0001, h->unit);
     return mem_printf("%.4g %s", at / scale.factor, scale.unit);
 }
 
-/* Tics at 1, 10, 100 ns, ...: every third decade, every decade, or also at 2 and 5; and small ones between them. */
+/* Draws tics at 1, 10, 100 ns, ...: every third decade, every decade, or also at 2 and 5; with
+ * small tics between them. */
 static void put_tics(const struct hist *h, const struct frame *frame)
 {
     struct script *s = &h->plot->script;
     double decades = log10(h->high / h->low), label = plot_is_text(h->plot) ? 8 : 4;
-    double room = (frame->right - frame->left) / (decades * s->em * label); /* labels a decade */
+    double room = (frame->right - frame->left) / (decades * s->em * label); /* labels per decade */
     int step = room < 1 ? 3 : 1;
     const char *separator = "";
     script_add(s, "set logscale x\nset xtics nomirror (");
@@ -254,7 +259,7 @@ static void put_tics(const struct hist *h, const struct frame *frame)
     script_add(s, ")\n");
 }
 
-/* In text, the height of a bin is one of these. */
+/* The heights of bins in text pictures. */
 static const char LEVELS[] = " .:-=+*#%@";
 
 static void put_text_rows(const struct hist *h, const struct frame *frame)
@@ -289,7 +294,7 @@ static void put_rows(const struct hist *h)
                s->theme->bar, HEIGHT, s->theme->text, HEIGHT, s->theme->more);
 }
 
-/* The note of ROW, at the right. Caller frees. */
+/* Returns the note of ROW, at the right. Caller frees. */
 static char *note_of(const struct hist *h, const struct hist_row *row)
 {
     size_t length = h->brief ? strcspn(row->note, ",") : strlen(row->note);
@@ -393,7 +398,7 @@ static void put_page(struct hist *h)
     free(subtitle);
 }
 
-/* A row for each bucket that has calls. */
+/* Writes a row for each bucket that has calls. */
 static void put_table(const struct hist *h)
 {
     const struct table_column columns[] = {
@@ -411,7 +416,7 @@ static void put_table(const struct hist *h)
     table_close(table);
 }
 
-/* Rows are higher than those of other pictures, as they have a shape. */
+/* Lays out the rows, which are higher than in other pictures, because they contain shapes. */
 static struct rows_layout lay_out(struct hist *h)
 {
     struct script *s = &h->plot->script;

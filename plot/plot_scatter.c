@@ -42,10 +42,10 @@ struct scatter {
     struct leader leaders[MAX_NAMES];
     size_t leader_count;
     double size;    /* of the font */
-    size_t dropped; /* functions without time or energy, or too small for the axes */
+    size_t dropped; /* number of functions without time or energy, or too small for the axes */
 };
 
-static const double DECADES = 1e-4; /* the smallest part of the largest that the axes show */
+static const double DECADES = 1e-4; /* the smallest values on the axes, as a part of the largest */
 
 static bool has_both(const struct ranked_row *row)
 {
@@ -57,7 +57,8 @@ static bool shows(const struct scatter *s, const struct ranked_row *row)
     return has_both(row) && row->values.time >= s->low_time && row->values.energy >= s->low_energy;
 }
 
-/* At most four decades below the largest: anything smaller is irrelevant. */
+/* Finds the ranges of the axes: at most four decades below the largest value, as anything smaller
+ * is irrelevant. Returns false if there are no values. */
 static bool find_ranges(struct scatter *s)
 {
     bool any = false;
@@ -94,7 +95,8 @@ static bool overlap(const struct rectangle *a, const struct rectangle *b)
     return a->left < b->right && a->right > b->left && a->top < b->bottom && a->bottom > b->top;
 }
 
-/* The part of the line from FROM to FROM + STEP, in the direction of one axis, that is between LOW and HIGH. */
+/* Clips the line from FROM to FROM + STEP, in the direction of one axis, to the part between LOW
+ * and HIGH. */
 static void clip(double from, double step, double low, double high, double *begin, double *end)
 {
     if (step == 0) {
@@ -114,7 +116,7 @@ static bool crosses(const struct leader *l, const struct rectangle *r)
     return begin < end;
 }
 
-/* Is R inside the frame, on no dot, name or line? */
+/* Returns whether R is inside the frame, and clear of dots, names and lines. */
 static bool is_free(const struct scatter *s, const struct rectangle *r)
 {
     const struct frame *f = &s->frame;
@@ -129,13 +131,14 @@ static bool is_free(const struct scatter *s, const struct rectangle *r)
     return true;
 }
 
-/* On which side of LEADER is AT? */
+/* Returns whether AT is to the left of LEADER. */
 static bool is_left(const struct leader *l, struct point at)
 {
     return (l->to.x - l->from.x) * (at.y - l->from.y) > (l->to.y - l->from.y) * (at.x - l->from.x);
 }
 
-/* Does LEADER cross neither another one, nor a name, nor a dot other than its own and those on it? */
+/* Returns whether LEADER does not cross other leaders, names, or dots, except its own dot and those
+ * on it. */
 static bool is_clear(const struct scatter *s, const struct leader *leader)
 {
     for (size_t i = 0; i < s->leader_count; i++) {
@@ -165,7 +168,8 @@ static void put_text(struct scatter *s, double x, double y, enum anchor anchor, 
     frame_text(s->plot, x, y, anchor, theme->text, s->size, text);
 }
 
-/* Right, left, above and below AT, a name of WIDTH. The name must clearly belong to its dot. */
+/* Finds a place for a name of WIDTH at the right, at the left, above or below AT. The name must
+ * clearly belong to its dot. */
 static bool find_beside(const struct scatter *s, struct point at, double width, struct place *found)
 {
     static const enum anchor anchors[] = {ANCHOR_LEFT, ANCHOR_RIGHT, ANCHOR_CENTER, ANCHOR_CENTER};
@@ -197,7 +201,7 @@ static struct leader leader_to(const struct scatter *s, struct point at, const s
     return (struct leader){from, to};
 }
 
-/* The nearest free place around AT to which a line can be drawn. */
+/* Finds the nearest free place around AT to which a line can be drawn. */
 static bool find_around(const struct scatter *s, struct point at, double width, struct place *found)
 {
     static const double distances[] = {1.8, 2.6, 3.6, 4.8, 6.2, 8};
@@ -220,7 +224,7 @@ static bool find_around(const struct scatter *s, struct point at, double width, 
     return false;
 }
 
-/* Returns whether there is a place for the name. */
+/* Draws the name of ROW. Returns false if there is no place for it. */
 static bool put_name(struct scatter *s, const struct ranked_row *row)
 {
     bool cells = plot_is_text(s->plot);
@@ -258,7 +262,7 @@ static void put_note(struct scatter *s, size_t nameless)
     free(text);
 }
 
-/* Names for the largest rows, as far as there is room. No name may cover a dot. */
+/* Draws names for the largest rows, while there is room. No name may cover a dot. */
 static void put_names(struct scatter *s)
 {
     const struct frame *f = &s->frame;
@@ -287,7 +291,8 @@ static void put_names(struct scatter *s)
     free(s->taken);
 }
 
-/* Lines energy = P * time for 1, 2, 5, 10, ... W, labelled with P at their right or upper end. */
+/* Draws lines energy = P * time for 1, 2, 5, 10, ... W, labelled with P at their right or upper
+ * end. */
 static void put_power(struct scatter *s)
 {
     struct script *script = &s->plot->script;
@@ -316,7 +321,7 @@ static void put_power(struct scatter *s)
         }
 }
 
-/* Tics at 1, 2, 5, 10, ... or at all digits, if powers of ten alone are too few. */
+/* Sets tics at powers of ten; if these are too few, at 1, 2, 5, 10, ... or at all digits. */
 static void put_tics(struct scatter *s, char axis, double low, double high)
 {
     static const double some[] = {1, 2, 5}, all[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -352,7 +357,8 @@ static void put_data(struct scatter *s)
     script_data_end(script);
 }
 
-/* Axes of logarithms have no place for 0. Caller frees. */
+/* Describes the profile, and functions that were dropped because logarithmic axes cannot show 0.
+ * Caller frees. */
 static char *subtitle_of(const struct scatter *s, const struct aggregate *a)
 {
     char *text = frame_subtitle_of(s->plot, a);

@@ -13,7 +13,7 @@
 enum {
     MAX_BINS = 1200,
     MAX_LANES = 64,
-    MAX_CELLS = 24000 /* of the lanes of a page, so that it is below 1 MB */
+    MAX_CELLS = 24000 /* of the lanes of a page, to keep it below 1 MB */
 };
 
 struct timeline {
@@ -23,9 +23,10 @@ struct timeline {
     struct scale time;
     double split; /* end of the upper panel, from the top */
     const char *colors[SERIES + 1];
-    double group; /* bins drawn together in the lanes */
+    double group; /* number of bins drawn together in the lanes */
     double full,
-        full_rest; /* CPUs that fill the height of a lane, and of the lane of several threads */
+        full_rest; /* numbers of CPUs that fill the height of a lane, and of the lane of several
+                    * threads */
 };
 
 static bool has_power(const struct timeline *t)
@@ -43,7 +44,7 @@ static double mean_of(const struct time_bins *b, size_t i)
     return b->seconds[i] > 0 ? b->energy[i] / b->seconds[i] : NAN;
 }
 
-/* A point per bin. */
+/* Writes a point per bin. */
 static void put_power_data(struct timeline *t)
 {
     struct script *s = &t->plot->script;
@@ -147,7 +148,7 @@ static bool is_shared(const struct time_bins *b, size_t lane)
     return b->rest > 0 && lane + 1 == b->lane_count;
 }
 
-/* How many CPUs the threads of LANE can use at once. */
+/* Returns how many CPUs the threads of LANE can use at once. */
 static double cpus_of(const struct time_bins *b, size_t lane)
 {
     return !is_shared(b, lane)                          ? 1
@@ -155,7 +156,7 @@ static double cpus_of(const struct time_bins *b, size_t lane)
                                                         : (double)b->rest;
 }
 
-/* The part of the time that LANE spent in each series in the bins of group G. */
+/* Sets PARTS to the part of the time that LANE spent in each series in the bins of group G. */
 static void parts_of(const struct timeline *t, size_t lane, size_t g, double *parts)
 {
     const struct time_bins *b = &t->bins;
@@ -177,7 +178,8 @@ static size_t group_count(const struct timeline *t)
     return (size_t)ceil((double)t->bins.count / t->group);
 }
 
-/* The most CPUs that lanes of one thread, or the lane of several, use in a group. */
+/* Returns the most CPUs that lanes of one thread, or the lane of several (SHARED), use in a
+ * group. */
 static double busiest(const struct timeline *t, bool shared)
 {
     double parts[SERIES + 1], most = 0;
@@ -192,7 +194,7 @@ static double busiest(const struct timeline *t, bool shared)
     return most;
 }
 
-/* A round number of CPUs, at least MOST but not more than ALL. */
+/* Returns a round number of CPUs, at least MOST but not more than ALL. */
 static double round_up(double most, double all)
 {
     double power = pow(10, floor(log10(most > 0 ? most : 1))), digits = most / power;
@@ -200,7 +202,8 @@ static double round_up(double most, double all)
     return most > 0 && up < all ? up : all;
 }
 
-/* Lanes of threads that mostly wait would be empty if a CPU filled them. */
+/* Sets the numbers of CPUs that fill lanes: if it were a whole CPU, lanes of threads that mostly
+ * wait would look empty. */
 static void set_heights(struct timeline *t)
 {
     const struct time_bins *b = &t->bins;
@@ -220,8 +223,8 @@ static void put_run(struct timeline *t, const struct run *run, double base)
                    base, run->top);
 }
 
-/* The steps of series K and those below it in LANE; the ones below are painted over it, so that there are
- * no visible seams. Neighbours of the same height are merged. */
+/* Draws the steps of series K and those below it in LANE; the series below are painted over it, so
+ * that there are no visible seams. Neighbours of the same height are merged. */
 static void put_lane_series(struct timeline *t, size_t lane, size_t k)
 {
     const struct time_bins *b = &t->bins;
@@ -267,8 +270,8 @@ static void put_lane_data(struct timeline *t)
     }
 }
 
-/* In text, a lane is a line of letters: the function that ran longest, in lower case if it ran less than
- * half the time. */
+/* Draws lanes as lines of letters: that of the function that ran longest, in lower case if it ran
+ * less than half of the time. */
 static void put_letters(struct timeline *t)
 {
     const struct frame *f = &t->frame;
@@ -310,7 +313,8 @@ static void put_lanes(struct timeline *t)
     panel.top = t->split + gap;
     double size = fmin(0.9 * s->em, 0.9 * (panel.bottom - panel.top) / (double)b->lane_count);
     double least =
-        fmax(7, 0.7 * s->em); /* readable; otherwise only every second or third lane is named */
+        fmax(7, 0.7 * s->em); /* smallest readable size; if necessary, only every second or third
+                               * lane is named */
     char **names = mem_zalloc(b->lane_count + 1, sizeof *names);
     for (size_t i = 0; i < b->lane_count; i++)
         names[i] = size >= least || i % (size_t)ceil(least / size) == 0 ? b->lanes[i].name : "";
@@ -318,7 +322,7 @@ static void put_lanes(struct timeline *t)
                                  .size = fmax(size, least),
                                  .name_width = t->frame.left - 0.3 * s->em};
     put_lane_data(t);
-    if (has_power(t)) /* the upper panel has already drawn them */
+    if (has_power(t)) /* already drawn by the upper panel */
         script_add(s, "unset label\nunset object\nunset arrow\n");
     script_add(s, "set border 1\n");
     struct frame named = panel;
@@ -433,7 +437,8 @@ static void put_page_power(const struct timeline *t)
     page_close(plot, '}');
 }
 
-/* Pairs of numbers: 16 * bin + series, and the part of the lane's CPUs in thousandths, where it is not 0. */
+/* Writes pairs of numbers: 16 * bin + series, and the part of the lane's CPUs in thousandths, if it
+ * is not 0. */
 static void put_page_lane(const struct timeline *t, size_t lane)
 {
     struct plot *plot = t->plot;
@@ -544,7 +549,7 @@ static int draw_timeline(struct plot *plot, struct error *err)
                                                                       : SERIES;
     double columns = plot_is_text(plot) ? 2 * s->width : s->width * 0.8;
     double lanes = plot_is_text(plot) ? s->height / 3 : (s->height - 14 * s->em) * 0.7 / s->em;
-    if (s->picture == PICTURE_HTML) { /* it can be scrolled, and zoomed in */
+    if (s->picture == PICTURE_HTML) { /* pages can be scrolled and zoomed */
         columns = MAX_BINS;
         lanes = MAX_LANES;
     }

@@ -65,7 +65,8 @@ int ranking_metric_of(const struct plot *plot, const struct aggregate *aggregate
     return 0;
 }
 
-/* The spread over the runs is known for time and energy only. */
+/* Returns half of the 95 % interval, or NaN: the spread over the runs is only known for time and
+ * energy. */
 static double interval_of(const struct aggregate *aggregate, const struct pbin_row *row,
                           enum row_metric metric)
 {
@@ -89,16 +90,17 @@ static int compare(const void *left, const void *right)
     double x = order_of(a->value), y = order_of(b->value);
     if (x != y)
         return x > y ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row; /* rows are in order of their keys */
+    return a->row < b->row ? -1 : a->row > b->row; /* rows are in the order of their keys */
 }
 
-/* *SUM += CALLS; NaN: none. */
+/* Adds CALLS to *SUM; NaN means no calls. */
 static void add_calls(double *sum, double calls)
 {
     *sum = isnan(*sum) ? calls : isnan(calls) ? *sum : *sum + calls;
 }
 
-/* All rows with their values, and the total. Functions contain one another: inclusive times have no total. */
+/* Lists all rows with their values, and the total. Returns their number. Inclusive times have no
+ * total, because functions contain one another. */
 static size_t take_rows(struct ranking *r, const struct aggregate *a)
 {
     struct pbin_sums total = {0};
@@ -124,7 +126,7 @@ static size_t take_rows(struct ranking *r, const struct aggregate *a)
     return count;
 }
 
-/* _idle or _gap, with something to show. */
+/* Returns whether ROW is _idle or _gap with a value to show. */
 static bool is_extra(const struct aggregate *a, const struct ranked_row *row)
 {
     return aggregate_is_label(a, row->row) && order_of(row->value) > 0;
@@ -147,7 +149,7 @@ static void fold_rest(struct ranking *r, const struct aggregate *a, size_t count
         if (is_extra(a, &r->rows[i])) {
             r->rows[kept++] = r->rows[i];
         } else if (aggregate_is_label(a, r->rows[i].row)) {
-            continue; /* it has nothing of the metric */
+            continue; /* it has no value of the metric */
         } else if (r->code < most) {
             r->rows[kept++] = r->rows[i];
             r->code++;
@@ -227,7 +229,7 @@ void ranking_intervals(struct ranking *r, const struct aggregate *a)
 {
     if (aggregate_run_count(a) != 1 || (r->metric != METRIC_TIME && r->metric != METRIC_ENERGY))
         return;
-    struct sampled_code code; /* only what is in code is sampled */
+    struct sampled_code code; /* only code is sampled */
     sampled_code_of(&code, a);
     for (size_t i = 0; i < r->count; i++) {
         struct ranked_row *row = &r->rows[i];

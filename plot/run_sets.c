@@ -19,11 +19,12 @@ static void add_side(struct run_sets *s, const char *const *paths, size_t count)
     s->sides[s->side_count++] = (struct side){.paths = paths, .count = count};
 }
 
-/* The sides that follow --with, or each file that is not of the base. */
+/* Adds the sides of --with, or each file that does not belong to the base. Returns 0, or -1 with
+ * ERR filled. */
 static int choose_paths(struct run_sets *s, const struct plot *plot, struct error *err)
 {
     const struct plot_options *o = plot->options;
-    size_t first = o->base_count == 0 ? 1 : 0; /* of the inputs that are not the base */
+    size_t first = o->base_count == 0 ? 1 : 0; /* first of the inputs that are not the base */
     s->sides = mem_zalloc(o->input_count + o->side_count + 2, sizeof *s->sides);
     if (o->base_count > 0)
         add_side(s, o->bases, o->base_count);
@@ -45,7 +46,8 @@ static int choose_paths(struct run_sets *s, const struct plot *plot, struct erro
     return 0;
 }
 
-/* The file without folder and suffix; its number, if another side has that name. */
+/* Names each side by its file without folder and suffix, or by its number if another side has the
+ * same name. */
 static void name_sides(struct run_sets *s)
 {
     for (size_t i = 0; i < s->side_count; i++) {
@@ -63,7 +65,7 @@ static void name_sides(struct run_sets *s)
     }
 }
 
-/* The first profile determines the keys. */
+/* Reads the first profile, which determines the keys. Returns 0, or -1 with ERR filled. */
 static int read_first(struct run_sets *s, const struct plot *plot, struct error *err)
 {
     struct compare_options options = compare_defaults;
@@ -107,7 +109,7 @@ static int read_all(struct run_sets *s, const struct plot *plot, struct error *e
     return 0;
 }
 
-/* ---- what is compared ---- */
+/* ---- metric and totals ---- */
 
 static int choose_metric(struct run_sets *s, const struct plot *plot, struct error *err)
 {
@@ -167,7 +169,8 @@ static struct change change_of(const struct run_sets *s, size_t side,
     return c;
 }
 
-/* The rows of the comparison by their largest change; before, they are in order of their keys. Caller frees. */
+/* Returns the rows of the comparison, sorted by their largest change; the comparison has them in
+ * the order of their keys. Caller frees. */
 static struct ranked *rank(const struct run_sets *s)
 {
     struct ranked *ranked = mem_zalloc(s->all + 1, sizeof *ranked);
@@ -187,7 +190,7 @@ static const char *text_of(const void *texts, uint64_t number)
     return strings_get(texts, (uint32_t)number);
 }
 
-/* NAME for SIDE. Caller frees. */
+/* Returns NAME, with the name of SIDE if there are several. Caller frees. */
 static char *name_of_side(const struct run_sets *s, const char *name, size_t side)
 {
     return s->side_count > 2 ? mem_printf("%s [%s]", name, s->sides[side].name) : mem_strdup(name);
@@ -226,7 +229,7 @@ static void add_row(struct run_set_row *to, const struct run_set_row *row)
     run_set_calls_add(&to->calls, &row->calls);
 }
 
-/* The sum of the COUNT rows RANKED, for SIDE. */
+/* Returns the sum of the COUNT rows RANKED, for SIDE. */
 static struct change rest_of(const struct run_sets *s, size_t side, const struct ranked *ranked,
                              size_t count)
 {
@@ -242,7 +245,7 @@ static struct change rest_of(const struct run_sets *s, size_t side, const struct
     return rest;
 }
 
-/* The KEPT rows for SIDE, which has RESULTS. */
+/* Fills the KEPT rows for SIDE, which has RESULTS. */
 static void fill_side(struct run_sets *s, size_t side, const struct significance *results,
                       const struct ranked *ranked, size_t kept)
 {

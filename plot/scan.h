@@ -7,7 +7,7 @@
 #include "analyze/attribute/weigh.h"
 #include "plot/plot.h"
 
-/* Energy that no thread of the program has: LABEL_IDLE, LABEL_OTHERS. */
+/* Labels of energy that no thread of the program used: LABEL_IDLE, LABEL_OTHERS. */
 enum { SCANNED_IDLE, SCANNED_OTHERS, SCANNED_LABELS };
 
 /* One sample. */
@@ -15,14 +15,14 @@ struct scanned {
     double begin, end;           /* of its interval, since the start of the run [s] */
     double seconds;              /* its interval [s] */
     double rate;                 /* power, or the quantity of the profile; NaN: none */
-    double free[SCANNED_LABELS]; /* energy in no code [J] */
+    double free[SCANNED_LABELS]; /* energy outside code [J] */
     size_t threads;
     const uint64_t *thread,
         *location; /* [threads] numbers of the profile; borrowed during the call */
     const exact *time_of, *energy_of; /* [threads] */
 };
 
-/* Of thread J: its time [s] and energy [J]. */
+/* Return the time [s] and energy [J] of thread J. */
 static inline double scanned_time(const struct scanned *s, size_t j)
 {
     return exact_approximate(s->time_of[j], TIME_SHIFT) / 1e9;
@@ -42,12 +42,13 @@ struct scan {
     bool has_seconds; /* otherwise the duration is unknown, and each sample counts as a second */
 };
 
-/* Opens the only input of PLOT. Returns 0, or -1 if there are none or several, or it is aggregated or unreadable. */
+/* Opens the only input of PLOT (none: stdin). Returns 0, or -1 with ERR filled if there are several
+ * inputs, or the profile is aggregated or unreadable. */
 int scan_open(struct scan *scan, const struct plot *plot, const char *kind, struct error *err);
 void scan_close(struct scan *scan);
 
-/* Calls EACH for every sample, beginning with the first. Sets energies only if ENERGIES. Returns 0, or -1 on an
- * error. */
+/* Calls EACH for every sample, beginning with the first. Sets energies only if ENERGIES. Returns 0,
+ * or -1 on an error. */
 int scan_run(struct scan *scan, bool energies,
              void (*each)(void *opaque, const struct scanned *sample,
                           const struct pbin_definitions *all),

@@ -28,10 +28,10 @@ void script_add(struct script *s, const char *format, ...)
     va_end(args);
 }
 
-/* In single quotes, gnuplot takes everything literally except for the quote itself; in double quotes, it
- * would execute text between backticks. Doubling quotes does not help, because gnuplot 5.4 mistakes two
- * doubled quotes in a row for the end of the text. Quotes are therefore appended with the
- * concatenation operator: 'it'."\047".'s' */
+/* In single quotes, gnuplot reads everything literally except for the quote itself; in double
+ * quotes, it would execute text between backticks. Doubling quotes does not help, because gnuplot
+ * 5.4 mistakes two doubled quotes in a row for the end of the text. Quotes are therefore appended
+ * with the concatenation operator: 'it'."\047".'s' */
 void script_quote(struct script *s, const char *text)
 {
     char *visible = text_visible(text, s->glyphs);
@@ -55,14 +55,14 @@ void script_quote(struct script *s, const char *text)
     free(visible);
 }
 
-/* Font sizes: SVG uses pixels, the cairo terminals points at 96 dpi. */
+/* Font sizes: SVG uses pixels; the cairo terminals use points at 96 dpi. */
 static void put_terminal(struct script *s)
 {
     static const char *const names[] = {
         [PICTURE_SVG] = "svg noenhanced",
         [PICTURE_PNG] = "pngcairo noenhanced",
         [PICTURE_PDF] = "pdfcairo noenhanced",
-        [PICTURE_SIXEL] = "sixelgd noenhanced truecolor" /* without it, 16 colours */};
+        [PICTURE_SIXEL] = "sixelgd noenhanced truecolor" /* without truecolor, 16 colours */};
     int w = (int)s->width, h = (int)s->height;
     double line = fmax(1, s->em / 12); /* lines and dots scale with text */
     script_add(s, "set encoding utf8\ndot = %.3g\n", line);

@@ -42,7 +42,7 @@ static int milliseconds_since(const struct timespec *begin)
     return (int)((now.tv_sec - begin->tv_sec) * 1000 + (now.tv_nsec - begin->tv_nsec) / 1000000);
 }
 
-/* Reads one byte within the remaining time. */
+/* Reads one byte within the remaining time. Returns false if there is none. */
 static bool next_byte(int fd, const struct timespec *begin, char *byte)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -50,7 +50,7 @@ static bool next_byte(int fd, const struct timespec *begin, char *byte)
     return left > 0 && poll(&ready, 1, left) > 0 && read(fd, byte, 1) == 1;
 }
 
-/* Puts a byte back as if typed; some systems forbid that. */
+/* Puts bytes back as if they were typed; some systems forbid this. */
 static void give_back(int fd, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -58,7 +58,7 @@ static void give_back(int fd, const char *text, size_t size)
             return;
 }
 
-/* Byte by byte, because input after the answer belongs to others. */
+/* Asks the terminal. Reads byte by byte, because input after the answer is not for us. */
 static bool ask(int fd)
 {
     static const char question[] = "\033[c";
@@ -76,7 +76,8 @@ static bool ask(int fd)
     return answer != NULL && sixel;
 }
 
-/* Input that is already waiting was typed: it must stay, and comes before any answer. */
+/* Returns whether no input is waiting. Waiting input was typed: it must stay, and would come before
+ * any answer. */
 static bool is_quiet(int fd)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -106,7 +107,8 @@ static bool ask_raw(int fd)
     return sixel;
 }
 
-/* In the background, asking would stop the process. */
+/* Returns whether the terminal is ours, in the foreground: in the background, asking would stop the
+ * process. */
 static bool is_ours(int fd)
 {
     return tcgetsid(STDOUT_FILENO) == getsid(0) && tcgetpgrp(fd) == getpgrp();

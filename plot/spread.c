@@ -70,7 +70,7 @@ double spread_quantile(const struct spread *s, double part)
 {
     if (!s->weighted)
         return quantile_of_runs(s, part);
-    double wanted = part * weight_of(s) * (1 - 1e-12), sum = s->values[0].weight; /* rounded sums */
+    double wanted = part * weight_of(s) * (1 - 1e-12), sum = s->values[0].weight; /* rounding */
     size_t i = 0;
     while (sum < wanted && i + 1 < s->count)
         sum += s->values[++i].weight;

@@ -1,4 +1,4 @@
-/* The distribution of weighted values, as boxes and violins show it.
+/* The distribution of weighted values, as shown by boxes and violins.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_SPREAD_H
 #define PLOT_SPREAD_H
@@ -10,17 +10,20 @@ struct spread_value {
     double value, weight;
 };
 
-/* A row of the picture, and its values: of runs, each with weight 1, or of functions. */
+/* A row of the picture, and its values: those of runs, each with weight 1, or those of
+ * functions. */
 struct spread {
     char *name;                  /* owned */
     struct spread_value *values; /* owned; sorted by spread_sort */
     size_t count;
-    bool weighted;    /* by functions */
-    double bound;     /* of the values, if none is beyond: 0, or for relative errors -100 % */
+    bool weighted;    /* the values are those of functions, with weights */
+    double bound;     /* limit of violins unless a value is below: 0, or -100 % for relative
+                       * errors */
     double mean;      /* set by spread_sort; NaN without values */
-    double least;     /* set by spread_sort: where its violin ends */
-    double low, high; /* set by spread_sort: what the axis must show */
-    bool beyond;      /* the axis: not code, and so large that all code would be too small to see */
+    double least;     /* set by spread_sort: lower limit of its violin */
+    double low, high; /* set by spread_sort: the range that the axis must show */
+    bool beyond;      /* not shown on the axis: not code, and so large that all code would be too
+                       * small to see */
 };
 
 struct box {
@@ -30,29 +33,31 @@ struct box {
 /* Extent of a violin beyond its values, in kernel widths. */
 extern const double spread_reach;
 
-/* The part of the weight at either end of a weighted spread that is outside of LOW and HIGH. */
+/* The part of the weight of a weighted spread that is below LOW, and also above HIGH. */
 extern const double spread_tail;
 
-/* Sorts the values, and drops those that are NaN or have no weight. */
+/* Sorts the values, and drops those that are not finite or have no weight. */
 void spread_sort(struct spread *spread);
 
 void spread_free(struct spread *spread);
 
-/* Kish's effective number of values: as many equal weights would carry as much information. */
+/* Returns Kish's effective number of values: the number of equal weights that would carry as much
+ * information. */
 double spread_effective(const struct spread *spread);
 
-/* The quantile for PART: of runs, interpolated between the two nearest values; of weighted values, the smallest one up
- * to which the values have this PART of the weight. SPREAD must have values. */
+/* Returns the quantile for PART. For runs, it is interpolated between the two nearest values; for
+ * weighted values, it is the smallest value up to which the values have this PART of the weight.
+ * SPREAD must have values. */
 double spread_quantile(const struct spread *spread, double part);
 
-/* Whiskers end at the last values within 1.5 times the height of the box, but never inside it, because
- * the quartiles of a few runs are between values. */
+/* Returns the box of SPREAD. Whiskers end at the last values within 1.5 times the height of the
+ * box, but never inside the box: the quartiles of a few runs are between values. */
 struct box spread_box(const struct spread *spread);
 
-/* Silverman's rule for the kernel width, but at least 1e-4 of LARGEST. */
+/* Returns the kernel width by Silverman's rule, but at least 1e-4 of LARGEST. */
 double spread_bandwidth(const struct spread *spread, double largest);
 
-/* The density at AT, with kernels of WIDTH; its unit is arbitrary. */
+/* Returns the density at AT, with kernels of WIDTH; its unit is arbitrary. */
 double spread_density(const struct spread *spread, double at, double width);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-/* Advance of an ASCII character in DejaVu Sans, rounded up [em]. */
+/* Returns the advance width of an ASCII character in DejaVu Sans, rounded up [em]. */
 static double ascii_width(char c)
 {
     if (strchr("ijl'", c) != NULL)
@@ -30,7 +30,7 @@ static double ascii_width(char c)
     return c == '_' || c == '*' ? 0.5 : 0.63;
 }
 
-/* Characters as wide as high: East Asian scripts, pictographs. */
+/* Returns whether a character is as wide as it is high: East Asian scripts, pictographs. */
 static bool is_wide(const char *text, size_t length)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -63,7 +63,7 @@ double text_width(const char *text, bool cells)
     return width;
 }
 
-/* The number of bytes at the beginning of TEXT that fit in WIDTH. */
+/* Returns the number of bytes at the beginning of TEXT that fit in WIDTH. */
 static size_t head_length(const char *text, double width, bool cells)
 {
     size_t at = 0;
@@ -77,7 +77,7 @@ static size_t head_length(const char *text, double width, bool cells)
     return at;
 }
 
-/* The beginning of the longest end of TEXT that fits in WIDTH. */
+/* Returns the beginning of the longest end of TEXT that fits in WIDTH. */
 static size_t tail_start(const char *text, double width, bool cells)
 {
     size_t at = strlen(text);
@@ -128,7 +128,7 @@ char *text_fit(const char *text, double width, bool cells, struct glyphs *glyphs
     return fit;
 }
 
-/* VISIBLE without what follows it. */
+/* Fits VISIBLE, the name of a row without the side after it. */
 static char *fit_function(const char *visible, double width, bool cells)
 {
     char *shorter = NULL;
@@ -155,7 +155,7 @@ static char *fit_function(const char *visible, double width, bool cells)
     return fit;
 }
 
-/* The side that follows a name, as in "main(int) [before]": its beginning in VISIBLE, or the end. */
+/* Returns where the side begins in VISIBLE, as in "main(int) [before]", or the end of VISIBLE. */
 static size_t side_start(const char *visible)
 {
     size_t end = strlen(visible), at = end;

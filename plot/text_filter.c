@@ -7,8 +7,9 @@ void text_filter_free(struct text_filter *f)
     buffer_free(&f->line);
 }
 
-/* Escape sequences in a line without characters have no visible effect, because gnuplot sets the colours
- * of each line. Those after the last character are kept: they end its colour. */
+/* Ends a line. Escape sequences in a line without characters have no visible effect, because
+ * gnuplot sets the colours of each line. Those after the last character are kept: they end its
+ * colour. */
 static int end_line(struct text_filter *f)
 {
     int result = 0;

@@ -7,14 +7,15 @@
 #include "base/buffer.h"
 #include "base/output.h"
 
-/* gnuplot counts one column for each character. No text contains this one: control characters have become visible. */
+/* The filler: gnuplot counts one column for each character. No text contains this character:
+ * control characters have been made visible. */
 #define TEXT_FILLER '\x7f'
 
 struct text_filter {
-    struct output *out; /* borrowed; zero the rest to begin */
+    struct output *out; /* borrowed; all zero except for this to begin */
     struct buffer line; /* the line so far */
-    size_t seen;        /* its size up to the last visible character */
-    size_t blank;       /* lines held back */
+    size_t seen;        /* its size up to the end of the last visible character */
+    size_t blank;       /* number of blank lines held back */
     bool escape, any;   /* inside an escape sequence; LINE contains one */
 };
 

@@ -1,5 +1,5 @@
-/* A profile over time, in two passes of bounded memory: the first finds duration, largest rows and
- * threads.
+/* A profile over time, in two passes with bounded memory: the first one finds the duration, the
+ * largest rows and the threads.
  * SPDX-License-Identifier: MIT */
 #include "plot/time_bins.h"
 
@@ -24,11 +24,11 @@ struct reading {
     struct pbin_keys keys;
     struct rowset rows;
     struct key_map map;
-    double *row_total, *thread_total; /* by row, by thread of the profile */
+    double *row_total, *thread_total; /* [by row], [by thread of the profile] */
     size_t row_capacity, thread_capacity, row_count, thread_count;
     uint32_t label[SCANNED_LABELS]; /* rows, or NO_ROW */
-    uint32_t *series;               /* by row */
-    uint32_t *lane;                 /* by thread */
+    uint32_t *series;               /* [by row] */
+    uint32_t *lane;                 /* [by thread] */
     size_t samples;
 };
 
@@ -63,7 +63,7 @@ static uint32_t label_row(struct reading *r, size_t label)
     return r->label[label];
 }
 
-/* Pass 1. */
+/* Pass 1: adds a sample to the totals. */
 static void survey(void *opaque, const struct scanned *m, const struct pbin_definitions *all)
 {
     struct reading *r = opaque;
@@ -84,7 +84,7 @@ static void survey(void *opaque, const struct scanned *m, const struct pbin_defi
             add_total(r, label_row(r, i), part * m->free[i]);
 }
 
-/* Indices of the positive TOTALS, largest first. Caller frees. */
+/* Returns the indices of the positive TOTALS, largest first, and sets *COUNT. Caller frees. */
 static struct ranked *rank(const double *totals, size_t *count)
 {
     struct ranked *ranks = mem_zalloc(*count + 1, sizeof *ranks);
@@ -136,7 +136,8 @@ static int compare_lanes(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* The busiest threads, in order of appearance; the others share the last lane. There is a lane even if all wait. */
+/* Gives lanes to the busiest threads, in order of appearance; the others share the last lane. There
+ * is a lane even if all threads wait. */
 static void choose_lanes(struct reading *r)
 {
     struct time_bins *b = r->bins;
@@ -223,7 +224,7 @@ static void name_lane(struct reading *r, const struct pbin_definitions *all, siz
         name[0] != '\0' ? mem_printf("%s %u", name, t->tid) : mem_printf("thread %u", t->tid);
 }
 
-/* Pass 2. Spreads long intervals over all bins that they cross. */
+/* Pass 2: adds a sample to the bins. Long intervals are spread over all bins that they cross. */
 static void fill(void *opaque, const struct scanned *m, const struct pbin_definitions *all)
 {
     struct reading *r = opaque;

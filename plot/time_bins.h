@@ -1,5 +1,5 @@
-/* A profile over time: its samples in a fixed number of bins, for the largest functions and
- * threads.
+/* A profile over time: its samples, divided into a fixed number of bins, for the largest functions
+ * and threads.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_TIME_BINS_H
 #define PLOT_TIME_BINS_H
@@ -10,7 +10,7 @@
 struct time_request {
     const char *kind; /* for messages */
     size_t bins;      /* at most */
-    size_t lanes;     /* at most; the last is for the remaining threads; 0: one lane for all */
+    size_t lanes;     /* at most; the last one is for the remaining threads; 0: one lane for all */
     size_t series;    /* maximum number of functions (or other keys); the rest is one more series */
     bool energy;      /* series contain and are ranked by energy, otherwise time */
 };
@@ -23,7 +23,7 @@ struct time_bins {
     size_t count;
     double start, width;             /* [s] */
     bool has_seconds;                /* otherwise times count samples */
-    double *low, *high;              /* [count] of the rate; NaN: no sample */
+    double *low, *high;              /* [count] range of the rate; NaN: no sample */
     double *energy, *seconds;        /* [count] integral of the rate, and its duration */
     size_t series;                   /* with "_other" as the last one, if needed */
     char **names;                    /* [series] */
@@ -40,8 +40,8 @@ static inline float *time_cell(const struct time_bins *b, size_t lane, size_t bi
     return &b->cells[(lane * b->count + bin) * b->series];
 }
 
-/* Reads the only input of PLOT twice: for the largest functions and threads between --start and --end, and for the
- * bins. Returns 0, or -1 on an error. */
+/* Reads the only input of PLOT twice: for the largest functions and threads between --start and
+ * --end, and for the bins. Returns 0, or -1 with ERR filled. */
 int time_bins_read(struct time_bins *bins, const struct plot *plot,
                    const struct time_request *request, struct error *err);
 void time_bins_free(struct time_bins *bins);
