@@ -1,4 +1,4 @@
-/* What the tools that turn one file into pbin have in common.
+/* The common code of tools that convert one file to pbin.
  * SPDX-License-Identifier: MIT */
 #include "convert/converter.h"
 

@@ -1,8 +1,9 @@
-/* Addresses as addr2line of binutils prints them:
+/* Prints addresses as addr2line of binutils does:
  *
  *   [0x0000000000001234 | with -p: ": "]     -a
  *   name [with -p: " at "]                   -f
- *   path/file.c:31 [" (discriminator 2)"] ... the same for each caller with -i, after " (inlined by) " with -p
+ *   path/file.c:31 [" (discriminator 2)"] ... the same for each caller with -i,
+ *                                             after " (inlined by) " with -p
  *
  * SPDX-License-Identifier: MIT */
 #include "convert/addr2line/addr2line.h"
@@ -16,7 +17,7 @@
 #include "base/transfer.h"
 #include "base/utf8.h"
 
-/* Enough addresses for reading debug information, naming and printing to overlap. */
+/* Large enough for reading debug information, naming and printing to overlap. */
 enum { MAX_INPUT = 1 << 20, MAX_BATCH = 1 << 16, MAX_TEXT = 1 << 20 };
 
 bool addr2line_parse(const char *text, size_t length, uint64_t *address)
@@ -66,13 +67,13 @@ int addr2line_write(struct addr2line *a, const void *data, size_t size)
     return error_set_errno(a->err, "<stdout>", errno, "cannot write");
 }
 
-/* There are millions of lines: printf would take a tenth of the time. */
+/* Appends TEXT. There are millions of lines: printf would take a tenth of the time. */
 static void put(struct buffer *to, const char *text)
 {
     buffer_bytes(to, text, strlen(text));
 }
 
-/* VALUE to BASE 10 or 16, with zeros in front if it has fewer than DIGITS. */
+/* Appends VALUE in BASE 10 or 16, with leading zeros if it has fewer than DIGITS. */
 static void put_number(struct buffer *to, uint64_t value, unsigned base, size_t digits)
 {
     char text[20], *at = text + sizeof text;
@@ -81,7 +82,7 @@ static void put_number(struct buffer *to, uint64_t value, unsigned base, size_t 
     buffer_bytes(to, at, (size_t)(text + sizeof text - at));
 }
 
-/* Are all LENGTH bytes of TEXT printable ASCII, as in most names? */
+/* Returns whether all LENGTH bytes of TEXT are printable ASCII, as in most names. */
 static bool is_plain(const char *text, size_t length)
 {
     bool plain = true;
@@ -98,7 +99,7 @@ void addr2line_put_name(struct buffer *to, const char *name)
     free(visible);
 }
 
-/* Callers, too, get the DISCRIMINATOR of the innermost frame. */
+/* Appends a frame. Callers also get the DISCRIMINATOR of the innermost frame. */
 static void put_frame(const struct addr2line *a, const struct code_frame *frame, bool nothing,
                       uint32_t discriminator, struct buffer *to)
 {
@@ -185,7 +186,7 @@ static void add_line(struct addr2line *a, struct list *list, const char *text, s
     *MEM_APPEND(list->items, list->count, list->capacity) = address;
 }
 
-/* Takes the whole lines of the HAVE bytes at TEXT. Returns how many bytes they have. */
+/* Adds the complete lines in the HAVE bytes at TEXT. Returns their size [bytes]. */
 static size_t take_lines(struct addr2line *a, struct list *list, const char *text, size_t have)
 {
     size_t taken = 0;
@@ -213,7 +214,7 @@ int addr2line_lines(struct addr2line *a, int fd, struct error *err)
         have += got > 0 ? (size_t)got : 0;
         size_t taken = take_lines(a, &list, text, have);
         if (taken == 0 && (have == MAX_INPUT || (!more && have > 0))) {
-            add_line(a, &list, text, have); /* no address, or the last line without its end */
+            add_line(a, &list, text, have); /* too long, or the last line without its end */
             taken = have;
         }
         memmove(text, text + taken, have - taken);

@@ -22,7 +22,7 @@ struct addr2line {
     struct error *err;  /* of standard output */
     struct reporter *reporter;
     uint64_t strange;       /* lines without an address */
-    bool has_maps;          /* addresses of a process: their binary is an answer, too */
+    bool has_maps;          /* addresses of a process: their binary is printed, too */
     struct code_fill *fill; /* adds rows for all instructions; NULL: none */
     const char *fill_text;  /* in the other columns of these rows */
 };
@@ -31,23 +31,24 @@ struct addr2line {
  * an address. */
 bool addr2line_parse(const char *text, size_t length, uint64_t *address);
 
-/* Prints COUNT addresses. Returns 0 or -1, with the error of OUT or ERR filled. */
+/* Prints COUNT addresses. Returns 0, or -1 with the error of OUT or A->err filled. */
 int addr2line_put(struct addr2line *a, const uint64_t *addresses, size_t count);
 
-/* Prints the addresses in the lines of the descriptor FD, as soon as they can be read. Text that is not an address
- * counts as 0, like in binutils. Returns 0 or -1 with ERR, that of OUT, filled. */
+/* Prints the addresses in the lines of the descriptor FD, as soon as they can be read. Text that is
+ * not an address counts as 0, as in binutils. Returns 0, or -1 with ERR, or the error of OUT,
+ * filled. */
 int addr2line_lines(struct addr2line *a, int fd, struct error *err);
 
-/* Copies the CSV file PATH (NULL: standard input), and adds columns function, file and line (HAS_MAPS: binary before them) of
- * the address in COLUMN: a name in the first line, or a number from 1. Then come the rows of FILL. Returns 0 or -1 with ERR,
- * that of OUT, filled. */
+/* Copies the CSV file PATH (NULL: standard input), and adds columns function, file and line
+ * (HAS_MAPS: binary before them) of the address in COLUMN: a name in the first line, or a number
+ * from 1. The rows of FILL follow. Returns 0, or -1 with ERR, or the error of OUT, filled. */
 int addr2line_csv(struct addr2line *a, const char *path, const char *column, struct error *err);
 
-/* Writes SIZE bytes. Returns 0 or -1. */
+/* Writes SIZE bytes. Returns 0, or -1 with the error of OUT or A->err filled. */
 int addr2line_write(struct addr2line *a, const void *data, size_t size);
 
-/* Appends NAME, with control characters and others that are invisible or reorder text as \xNN: a line feed in a name must not
- * look like another answer. */
+/* Appends NAME. Control characters, and characters that are invisible or reorder text, become \xNN:
+ * a line feed in a name must not look like another answer. */
 void addr2line_put_name(struct buffer *to, const char *name);
 
 /* The names of the function and the file of FRAME, formatted according to the options; "??" if unknown. */

@@ -3,12 +3,13 @@
  *   time,pc,power            time,pc,power,function,file,line
  *   0.1,0x1139,2.5           0.1,0x1139,2.5,main,/src/a.c,12
  *
- * Fields may also be separated by semicolons or tabs. Lines that begin with # are copied as they are, before the names and,
- * if they have no address, after these. If the column is chosen by its number and the first line has an address there,
- * there are no names. Quoted fields may have line breaks, but not in comments.
+ * Fields may also be separated by semicolons or tabs. Lines that begin with # are copied unchanged,
+ * before the header and, if they have no address, after it. If the column is chosen by its number
+ * and the first line has an address there, there is no header. Quoted fields may contain line
+ * breaks, but not in comments.
  *
- * Addresses have 0x, or are all hexadecimal or all decimal. Numbers without letters can be either: they are read in the way
- * that makes more of the first ones addresses of code.
+ * Addresses have 0x, or are all hexadecimal or all decimal. Numbers without letters can be either:
+ * they are read in the way in which more of the first numbers are addresses of code.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ enum { MAX_ROW = 1 << 20, BATCH = 4096, BATCH_BYTES = 8 << 20 };
 static const char separators[] = ",;\t";
 
 enum row_kind {
-    ROW_COMMENT, /* copied as it is */
+    ROW_COMMENT, /* copied unchanged */
     ROW_NONE,    /* no address */
     ROW_HEX,
     ROW_DIGITS /* hexadecimal or decimal */
@@ -32,8 +33,8 @@ enum row_kind {
 
 struct batch {
     char separator;
-    struct buffer text; /* rows without the ends of their lines */
-    struct buffer out;  /* not written yet: errors at the beginning come before any output */
+    struct buffer text; /* rows without line ends */
+    struct buffer out;  /* unwritten: early errors come before any output */
     size_t ends[BATCH];
     enum row_kind kinds[BATCH];
     uint64_t addresses[BATCH];
@@ -42,7 +43,8 @@ struct batch {
     bool is_decimal, is_decided; /* ROW_DIGITS */
 };
 
-/* Field INDEX (from 0) of the current line. Returns 1, 0 when there are fewer, -1 with ERR filled. */
+/* Finds field INDEX (from 0) of the current line. Returns 1, 0 if there are fewer fields, or -1
+ * with ERR filled. */
 static int find_field(struct csv *csv, size_t index, struct csv_text *field, struct error *err)
 {
     const char *at = csv->text;
@@ -61,7 +63,8 @@ static int find_field(struct csv *csv, size_t index, struct csv_text *field, str
     }
 }
 
-/* The index of the field of the header, the current row, that is called COLUMN; -1: there is none. */
+/* Returns the index of the field called COLUMN in the header, which is the current row; -1 if there
+ * is none. */
 static int64_t find_name(struct csv *csv, const char *column)
 {
     struct csv_text field;
@@ -72,7 +75,7 @@ static int64_t find_name(struct csv *csv, const char *column)
     return -1;
 }
 
-/* Is FIELD an address rather than a name? "add" could be both. */
+/* Returns whether FIELD is an address rather than a name. "add" could be both. */
 static bool is_address(const struct csv_text *field)
 {
     uint64_t unused;
@@ -80,9 +83,9 @@ static bool is_address(const struct csv_text *field)
            addr2line_parse(field->at, field->length, &unused);
 }
 
-/* The index of COLUMN in the header, the current row, by its name or its number; -1 with ERR filled. Sets the
- * separator: that with which there is a column of this name, else the first one that is in the line; and NAMED to
- * whether the line is a header. */
+/* Returns the index of COLUMN, by its name or its number, in the header, which is the current row;
+ * or -1 with ERR filled. Sets the separator: the one with which there is a column of this name,
+ * else the first one in the line. Sets NAMED to whether the line is a header. */
 static int64_t find_column(struct csv *csv, const char *column, bool *named, struct error *err)
 {
     struct csv_text field = {"", 0};
@@ -139,7 +142,7 @@ static void put_field(struct buffer *to, char separator, const char *text)
     put_text(to, separator, text);
 }
 
-/* What is not known is empty. L: NULL if there is no address. */
+/* Appends the columns for L, NULL if there is no address. Unknown columns are empty. */
 static void put_answer(const struct addr2line *a, const struct code_location *l, char separator,
                        struct buffer *to)
 {
@@ -155,7 +158,7 @@ static void put_answer(const struct addr2line *a, const struct code_location *l,
     put_field(to, separator, line);
 }
 
-/* How many of COUNT numbers are addresses of code? */
+/* Returns how many of COUNT numbers are addresses of code. */
 static size_t count_named(struct addr2line *a, const uint64_t *numbers, size_t count,
                           struct code_location *found)
 {
@@ -202,7 +205,7 @@ static void choose_addresses(struct addr2line *a, struct batch *b, struct code_l
     }
 }
 
-/* Writes what is due. */
+/* Writes the output if there is enough of it, or IS_END. Returns 0 or -1. */
 static int put_out(struct addr2line *a, struct batch *b, bool is_end)
 {
     if (!is_end && b->out.size < BATCH_BYTES)
@@ -228,7 +231,7 @@ static int put_batch(struct addr2line *a, struct batch *b)
     return put_out(a, b, false);
 }
 
-/* The kind of the current row with FIELD as its address; sets *ADDRESS and *DECIMAL. */
+/* Returns the kind of the current row with FIELD as its address; sets *ADDRESS and *DECIMAL. */
 static enum row_kind read_address(const struct csv *csv, const struct csv_text *field,
                                   uint64_t *address, uint64_t *decimal)
 {
@@ -246,7 +249,8 @@ static enum row_kind read_address(const struct csv *csv, const struct csv_text *
     return ROW_DIGITS;
 }
 
-/* Extends the current line to its row. Comments have a line each, and one without an address may have any quotes. */
+/* Extends the current line to its whole row. A comment has a single line and, if it has no address,
+ * may contain any quotes. */
 static int extend_row(struct csv *csv, size_t column, struct error *err)
 {
     const char only[] = {csv->separator, '\0'};
@@ -274,7 +278,7 @@ static int add_row(struct addr2line *a, struct batch *b, struct csv *csv, size_t
     enum row_kind kind = read_address(csv, &field, &address, &decimal);
     bool has_prefix = field.length > 1 && (field.at[1] | 32) == 'x';
     if (kind == ROW_HEX && !has_prefix)
-        b->is_decided = true; /* hexadecimal, unless decided before */
+        b->is_decided = true; /* hexadecimal, unless already decided */
     buffer_bytes(&b->text, csv->text, csv->length);
     b->kinds[b->count] = kind;
     a->strange += kind == ROW_NONE;
@@ -284,7 +288,8 @@ static int add_row(struct addr2line *a, struct batch *b, struct csv *csv, size_t
     return b->count == BATCH || b->text.size > BATCH_BYTES ? put_batch(a, b) : 0;
 }
 
-/* COUNT addresses that no row has, in a row each, which has COLUMNS fields and the address in COLUMN. */
+/* Adds a row for each of COUNT addresses that no other row has, with COLUMNS fields and the address
+ * in COLUMN. */
 static int put_filled(struct addr2line *a, struct batch *b, size_t count, size_t column,
                       size_t columns)
 {
@@ -314,8 +319,9 @@ static int fill(struct addr2line *a, struct batch *b, size_t column, size_t colu
     return result;
 }
 
-/* Copies the comments, and the names with those that are added; if there are none, NAMED is false and the current row
- * is the first one. Returns the index of COLUMN, or -1 with ERR filled. */
+/* Copies the comments, and the header with the names of the new columns. If there is no header,
+ * NAMED is false and the current row is the first one. Returns the index of COLUMN, or -1 with ERR
+ * filled. */
 static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *column,
                            struct buffer *out, bool *named, struct error *err)
 {

@@ -1,4 +1,5 @@
-/* The addresses of instructions of a file that were not seen: a bit for each byte of its sections with code.
+/* Finds the addresses of instructions of a file that were not seen, with a bit for each byte of its
+ * sections with code.
  * SPDX-License-Identifier: MIT */
 #include "convert/addr2line/code_fill.h"
 
@@ -25,7 +26,8 @@ struct code_fill {
     uint64_t at;    /* offset in it */
 };
 
-/* Code is not compressed, and sections do not share it: together they are not larger than the file. */
+/* Adds a section. Code is not compressed, and sections do not share it: together, they are not
+ * larger than the file. */
 static void add_span(struct code_fill *f, const struct elf_file *file, const struct elf_section *s)
 {
     uint64_t size = elf_section_size(file, s);
@@ -83,7 +85,7 @@ void code_fill_see(struct code_fill *f, uint64_t address)
     }
 }
 
-/* The size of the instruction or data at the current place; sets *IS_CODE. */
+/* Returns the size of the instruction or data at the current place; sets *IS_CODE. */
 static uint64_t step(const struct code_fill *f, const struct span *s, bool *is_code)
 {
     uint64_t until, left = s->size - f->at, address = s->address + f->at;

@@ -1,4 +1,4 @@
-/* The addresses of instructions of a file that were not seen.
+/* Finds the addresses of instructions of a file that were not seen.
  *
  *   fill = code_fill_new(program, &search, reporter, err);
  *   code_fill_see(fill, address);                       for each address of the input
@@ -12,16 +12,18 @@
 
 struct code_fill;
 
-/* Returns NULL with ERR filled if PROGRAM has no code that can be disassembled. SEARCH finds its debug file. */
+/* Opens PROGRAM. Returns NULL with ERR filled if it has no code that can be disassembled. SEARCH is
+ * used to find its debug file. */
 struct code_fill *code_fill_new(const char *program, const struct elf_search *search,
                                 struct reporter *reporter, struct error *err);
 /* NULL is allowed. */
 void code_fill_delete(struct code_fill *fill);
 
-/* Addresses without code are ignored. */
+/* Marks ADDRESS as seen. Addresses without code are ignored. */
 void code_fill_see(struct code_fill *fill, uint64_t address);
 
-/* Sets ADDRESSES to the next ones that were not seen, at most ROOM, in the order of sections; returns how many; 0: no more. */
+/* Sets ADDRESSES to the next unseen addresses, at most ROOM, in the order of sections. Returns
+ * their number; 0 if there are no more. */
 size_t code_fill_next(struct code_fill *fill, uint64_t *addresses, size_t room);
 
 #endif

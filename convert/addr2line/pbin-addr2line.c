@@ -167,7 +167,7 @@ static int look_up(struct addr2line *a, struct addr2line_options *o, struct erro
     return result;
 }
 
-/* Standard output is written after each batch; compressed, it cannot be. */
+/* Writes all answers. Standard output is written after each batch, unless it is compressed. */
 static int write_all(struct addr2line *a, struct addr2line_options *o, struct error *err)
 {
     bool to_file = o->common.output != NULL && strcmp(o->common.output, "-") != 0;
@@ -177,7 +177,8 @@ static int write_all(struct addr2line *a, struct addr2line_options *o, struct er
     return tool_commit(&o->common, a->out, a->out == NULL ? -1 : look_up(a, o, err));
 }
 
-/* The symbolizer of the mappings in the file o->vmmap; NULL with ERR filled. */
+/* Opens the symbolizer of the mappings in the file O->vmmap. Returns NULL with ERR filled on an
+ * error. */
 static struct symbolizer *open_maps(struct addr2line *a, struct addr2line_options *o,
                                     struct error *err)
 {
@@ -200,7 +201,7 @@ static struct symbolizer *open_maps(struct addr2line *a, struct addr2line_option
     return symbolizer;
 }
 
-/* The symbolizer of o->program; NULL with ERR filled. */
+/* Opens the symbolizer of O->program. Returns NULL with ERR filled on an error. */
 static struct symbolizer *open_program(struct addr2line *a, struct addr2line_options *o,
                                        struct error *err)
 {

@@ -20,7 +20,7 @@ struct options {
     const char *name;
     const char **inputs;
     size_t input_count, input_capacity;
-    uint64_t rate;  /* [Hz], 0: as the files say */
+    uint64_t rate;  /* [Hz], 0: as recorded */
     double seconds; /* of all samples, 0: not given */
 };
 
@@ -47,7 +47,7 @@ static const struct argp_option arguments[] = {
 
 static const char *dialect_name(size_t number)
 {
-    number += GMON_GNU; /* the first that is one */
+    number += GMON_GNU; /* the first real dialect */
     return number < GMON_DIALECTS ? gmon_dialect_name((enum gmon_dialect)number) : NULL;
 }
 
@@ -116,13 +116,13 @@ static const struct argp parser = {
     .children = children,
 };
 
-/* What the files have in common. */
+/* Properties common to all files. */
 struct conversion {
     struct options *options;
     struct gmon_sums *sums;
     char *target;  /* NULL: none yet, "": several */
     char *dialect; /* the same */
-    uint64_t rate; /* the same [Hz], 0: differs or not known */
+    uint64_t rate; /* the same [Hz], 0: different or unknown */
     bool any;
 };
 
@@ -158,7 +158,7 @@ static int add_gmon(struct conversion *c, const struct gmon *gmon, struct error 
     if (program == NULL)
         return -1;
     describe(c, gmon, gmon_program_name(program));
-    /* with a total time, any rate will do */
+    /* with a total time, the rate does not matter */
     uint32_t rate = c->options->seconds != 0 ? 1 : (uint32_t)c->options->rate;
     int result = gmon_sums_add(c->sums, gmon, program, rate, reporter, err);
     gmon_program_delete(program);
@@ -211,7 +211,7 @@ static int write_sums(struct conversion *c, struct error *err)
         .tool = (char *)"gmon2pbin " PBIN_TOOLS_VERSION,
         .keys = (char *)GMON_KEYS,
         .samples = samples,
-        .wall_ns = gmon_sums_time(c->sums), /* the time that it covers: profil(2) counts CPU time */
+        .wall_ns = gmon_sums_time(c->sums), /* the covered time: profil(2) counts CPU time */
         .frequency = c->rate * 1000,
     };
     struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);

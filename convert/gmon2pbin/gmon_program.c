@@ -15,7 +15,7 @@
 #include "formats/elf/elf_symbols.h"
 
 enum {
-    OPTEE_BASE = 32, /* OP-TEE counts from __text_start at 32 */
+    OPTEE_BASE = 32, /* OP-TEE records the address of __text_start as 32 */
     MAX_PADDING = 63 /* bytes between functions that only align the next one */
 };
 
@@ -24,7 +24,7 @@ struct gmon_program {
     struct elf_file *image; /* NULL: not found */
     struct elf_file *debug; /* separate symbols, or NULL */
     struct elf_symbols *symbols;
-    struct elf_symbol_range *pieces; /* all code that has names, ascending, with padding */
+    struct elf_symbol_range *pieces; /* all named code, ascending, with padding */
     size_t piece_count, piece_capacity;
     struct symbolizer *lines; /* NULL: not needed yet, or no file */
     const struct symbolizer_options *options;
@@ -41,7 +41,7 @@ static size_t digits(const char *text, size_t length)
     return count;
 }
 
-/* 8-4-4-4-12 hexadecimal digits. */
+/* Returns whether TEXT begins with 8-4-4-4-12 hexadecimal digits. */
 static bool is_uuid(const char *text)
 {
     for (int i = 0; i < 36; i++) {
@@ -52,7 +52,8 @@ static bool is_uuid(const char *text)
     return true;
 }
 
-/* The name of the program's file, derived from NAME; NULL: impossible. Caller frees. */
+/* Returns the name of the program's file, derived from NAME; NULL if this is impossible. Caller
+ * frees. */
 static char *program_of(const char *name, bool *is_optee)
 {
     size_t length = strlen(name);
@@ -78,7 +79,7 @@ static int fits(void *context, const struct elf_file *file, struct error *err)
     return elf_match_layout(file, gmon->is_64, gmon->big_endian, err);
 }
 
-/* Looks in the search paths, beside GMON, then wherever else files are found. */
+/* Searches in the search paths, beside GMON, then in all other usual places. */
 static void find_program(struct gmon_program *p, const struct gmon *gmon,
                          const struct elf_search *search, struct reporter *reporter)
 {
@@ -95,7 +96,8 @@ static void find_program(struct gmon_program *p, const struct gmon *gmon,
     free(beside);
 }
 
-/* Where the code of a stripped file begins: at .text, or in the first segment with code where section headers are gone. */
+/* Returns where the code of a stripped file begins: at .text or, without section headers, in the
+ * first segment with code. */
 static uint64_t code_begin(const struct elf_file *image)
 {
     const struct elf_section *text = elf_section_find(image, ".text");
@@ -107,8 +109,8 @@ static uint64_t code_begin(const struct elf_file *image)
     return 0;
 }
 
-/* OP-TEE's addresses are pc - __text_start + 32; where __text_start is at 32 itself, they are the
- * file's. */
+/* Returns the bias of OP-TEE's addresses, which are pc - __text_start + 32; if __text_start is 32,
+ * they are those of the file. */
 static uint64_t optee_bias(const struct gmon_program *p, const struct gmon *gmon,
                            struct reporter *reporter)
 {
@@ -229,7 +231,7 @@ void gmon_program_piece(const struct gmon_program *p, uint64_t address, uint64_t
     *last = inside ? piece->last : piece != NULL ? piece->begin - 1 : UINT64_MAX;
 }
 
-/* The symbolizer opens the file itself. */
+/* Opens a symbolizer, which opens the file again. */
 static struct symbolizer *open_lines(const struct gmon_program *p)
 {
     int errnum;

@@ -10,7 +10,7 @@
 struct gmon_program;
 
 struct gmon_program_options {
-    const char *elf; /* the file; NULL: found by the name of the gmon.out */
+    const char *elf; /* the program's file; NULL: found by the name of the gmon.out */
     bool has_bias;   /* BIAS is given: address in the file = address in the gmon.out - BIAS */
     uint64_t bias;
     struct symbolizer_options symbols;
@@ -27,17 +27,18 @@ struct gmon_program *gmon_program_open(const struct gmon *gmon,
                                        struct reporter *reporter, struct error *err);
 void gmon_program_delete(struct gmon_program *program);
 
-/* Base name; borrowed until gmon_program_delete. */
+/* The base name of the program; borrowed until gmon_program_delete. */
 const char *gmon_program_name(const struct gmon_program *program);
 
 /* Converts an address of the gmon.out to an address of the file. */
 uint64_t gmon_program_address(const struct gmon_program *program, uint64_t recorded);
 
-/* Is ADDRESS of the file code? True without a file. */
+/* Returns whether ADDRESS of the file is code; true without a file. */
 bool gmon_program_is_code(const struct gmon_program *program, uint64_t address);
 
-/* The symbol *NAME (linkage name, borrowed until gmon_program_delete; LABEL_UNKNOWN: none) at ADDRESS of the file,
- * which extends to *LAST. A symbol includes the padding after it, which is never executed. */
+/* Finds the symbol at ADDRESS of the file: sets *NAME to its linkage name (borrowed until
+ * gmon_program_delete; LABEL_UNKNOWN: none) and *LAST to its last address. A symbol includes the
+ * padding after it, which is never executed. */
 void gmon_program_piece(const struct gmon_program *program, uint64_t address, uint64_t *last,
                         const char **name);
 

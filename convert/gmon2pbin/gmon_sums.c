@@ -19,7 +19,7 @@ struct row_key {
 
 struct row_sum {
     struct row_key key;
-    uint32_t inner, file, line; /* texts; of the first program that had the row */
+    uint32_t inner, file, line; /* texts, from the first program with the row */
     exact samples;              /* [2^-64] */
     exact time;                 /* [2^-32 ns] */
 };
@@ -34,7 +34,7 @@ struct arc_sum {
 };
 
 struct gmon_sums {
-    struct strings *texts;   /* binaries and functions, for people */
+    struct strings *texts;   /* displayed names of binaries and functions */
     struct strings *linkage; /* linkage names ... */
     uint32_t *names;         /* ... as numbers in texts */
     size_t name_capacity;
@@ -72,7 +72,7 @@ void gmon_sums_delete(struct gmon_sums *s)
     free(s);
 }
 
-/* The number of a linkage name's form for people. */
+/* Returns the number of the displayed form of a linkage name. */
 static uint32_t name_of(struct gmon_sums *s, const char *linkage)
 {
     uint32_t known = strings_count(s->linkage);
@@ -91,8 +91,8 @@ static uint32_t name_of(struct gmon_sums *s, const char *linkage)
 
 /* ---- histograms ---- */
 
-/* The histogram that is shared out. Positions are counted from its low address in units of 1 /
- * bin_count byte: there every border between bins is an integer, I * SPAN. */
+/* The histogram that is being divided. Positions are counted from its low address in units of 1 /
+ * bin_count byte, so that every border between bins is an integer, I * SPAN. */
 struct sharing {
     struct gmon_sums *sums;
     const struct gmon_program *program;
@@ -100,7 +100,7 @@ struct sharing {
     uint64_t low; /* address of the file */
     uint64_t span, bin_count;
     uint32_t rate;
-    uint64_t ticks; /* of the bins before */
+    uint64_t ticks; /* of the previous bins */
 };
 
 static void add_share(struct sharing *h, uint64_t pc, const char *name, exact samples, exact time)
@@ -115,14 +115,15 @@ static void add_share(struct sharing *h, uint64_t pc, const char *name, exact sa
     s->rows[index].time += time;
 }
 
-/* Time of the first TICKS samples: differences of it sum up to that of all, whatever the rate. */
+/* Returns the time of the first TICKS samples: its differences add up to the time of all samples,
+ * whatever the rate. */
 static exact time_of(const struct sharing *h, uint64_t ticks)
 {
     return h->rate == 0 ? 0 : ((exact)ticks * 1000000000 << TIME_SHIFT) / h->rate;
 }
 
-/* Bin INDEX holds COUNT samples: each piece of code in it gets its share, the last one what is
- * left. */
+/* Divides the COUNT samples of bin INDEX among the pieces of code in it; the last one gets the
+ * rest. */
 static void share_bin(struct sharing *h, uint64_t index, unsigned count)
 {
     const exact begin = (exact)index * h->span, end = begin + h->span;
@@ -136,7 +137,7 @@ static void share_bin(struct sharing *h, uint64_t index, unsigned count)
         uint64_t offset = (uint64_t)(at / h->bin_count);
         gmon_program_piece(h->program, h->low + offset, &last, &name);
         uint64_t first = at % h->bin_count == 0 ? offset : offset + 1;
-        /* where the address space ends before the bin does, the piece reaches over it */
+        /* if the address space ends before the bin, the piece extends beyond it */
         exact to =
             last - (h->low + offset) >= h->span ? end : (exact)(last - h->low + 1) * h->bin_count;
         if (to >= end) {
@@ -152,7 +153,7 @@ static void share_bin(struct sharing *h, uint64_t index, unsigned count)
     }
 }
 
-/* Samples at addresses where PROGRAM has no code: it is not the program that ran. */
+/* Warns of samples at addresses where PROGRAM has no code: it is not the program that ran. */
 static void warn_outside(const struct sharing *h, const struct gmon *g, uint64_t outside,
                          struct reporter *reporter)
 {
@@ -221,7 +222,7 @@ static int add_call(struct gmon_sums *s, const struct gmon *g, const struct gmon
     return 0;
 }
 
-/* Source positions of the rows, beginning with number FIRST. */
+/* Finds the source positions of the rows, beginning with number FIRST. */
 static void find_lines(struct gmon_sums *s, size_t first, struct gmon_program *program)
 {
     size_t count = s->row_count - first;

@@ -7,8 +7,8 @@
 #include "convert/gmon2pbin/gmon_program.h"
 #include "formats/pbin/pbin.h"
 
-/* The keys of its rows, in sorting order. PC is the beginning of the bin, rounded up, or the beginning of the function
- * if that is inside the bin. */
+/* The keys of the rows, in sorting order. PC is the beginning of the bin, rounded up, or the
+ * beginning of the function if that is inside the bin. */
 #define GMON_KEYS "binary,function,inline,file,line,pc"
 
 struct gmon_sums;
@@ -22,7 +22,8 @@ void gmon_sums_delete(struct gmon_sums *sums);
 int gmon_sums_add(struct gmon_sums *sums, const struct gmon *gmon, struct gmon_program *program,
                   uint32_t rate, struct reporter *reporter, struct error *err);
 
-/* Divides TIME [2^-32 ns] among the rows by their samples, in place of the times by rates; no effect without samples. */
+/* Divides TIME [2^-32 ns] among the rows in proportion to their samples, which replaces the times
+ * by rates; no effect without samples. */
 void gmon_sums_set_time(struct gmon_sums *sums, exact time);
 
 /* Writes everything as one run called META->name to WRITER. META's samples must have been set from
@@ -30,7 +31,7 @@ void gmon_sums_set_time(struct gmon_sums *sums, exact time);
 void gmon_sums_write(const struct gmon_sums *sums, const struct pbin_meta *meta,
                      struct pbin_writer *writer);
 
-/* Number of samples in all bins; their time, [ns] rounded. */
+/* Return the number of samples in all bins, and their time rounded to ns. */
 uint64_t gmon_sums_samples(const struct gmon_sums *sums);
 uint64_t gmon_sums_time(const struct gmon_sums *sums);
 

@@ -70,7 +70,7 @@ static const struct argp parser = {
 
 enum { SHORT_PERIOD = 4000 }; /* [us] */
 
-/* What a profile contains. */
+/* The contents of a profile. */
 struct content {
     struct pc_sums sums;
     struct code_map *maps;
@@ -112,7 +112,7 @@ static int read_all(struct gperf *gperf, const char *file, struct content *c, st
     return got;
 }
 
-/* [2^-32 ns] */
+/* Returns the time of a sample [2^-32 ns]. */
 static exact time_of_each(const struct options *o, const struct gperf *gperf, uint64_t samples)
 {
     if (o->rate != 0)
@@ -139,7 +139,7 @@ static void warn(struct options *o, const struct gperf *gperf, const char *file,
                        "%s: has no mappings: its samples have no function names", file);
 }
 
-/* [mHz], 0 if it is too large to be one */
+/* Returns the frequency of samples of EACH [mHz], 0 if it is too large. */
 static uint64_t frequency_of(exact each)
 {
     return each >= (exact)1 << TIME_SHIFT ? (uint64_t)(((exact)1000000000000 << TIME_SHIFT) / each)

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* A node and what has been counted in it and below. */
+/* A node, and the counts in it and in its descendants. */
 struct tree_frame {
     uint32_t function;
     uint64_t value[IGPROF_MAX_COUNTERS];
@@ -17,7 +17,7 @@ static void add(struct call_tree *t, uint64_t *to, uint64_t value)
     t->overflow |= __builtin_add_overflow(*to, value, to);
 }
 
-/* Joins values of a counter. */
+/* Adds VALUE to *TO, or sets *TO to the larger one for a maximum counter. */
 static void join(struct call_tree *t, size_t counter, uint64_t *to, uint64_t value)
 {
     if (t->largest[counter])
@@ -31,7 +31,7 @@ static struct tree_sums *sums_of(const struct call_tree *t, size_t function)
     return t->sums + function * IGPROF_MAX_COUNTERS;
 }
 
-/* Makes room for functions up to NUMBER. */
+/* Makes room for function NUMBER and those before. */
 static void reserve(struct call_tree *t, size_t number)
 {
     size_t count = t->functions;
@@ -39,7 +39,7 @@ static void reserve(struct call_tree *t, size_t number)
     mem_extend(&t->entered, &t->functions, &t->entered_capacity, number + 1, sizeof *t->entered);
 }
 
-/* Leaves frames beyond DEPTH. */
+/* Ends the frames beyond DEPTH. */
 static void leave(struct call_tree *t, size_t depth)
 {
     while (t->depth > depth) {

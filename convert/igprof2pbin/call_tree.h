@@ -7,7 +7,7 @@
 
 /* The sums of a counter in a function. */
 struct tree_sums {
-    uint64_t ticks, value, peak; /* without callees; the peak is the largest */
+    uint64_t ticks, value, peak; /* without callees; PEAK is the largest one */
     uint64_t inclusive;          /* the value with callees; recursion counts once */
     /* values of a maximum counter are maxima */
 };
@@ -23,13 +23,14 @@ struct call_tree {
     bool overflow;                     /* a sum was too large: the contents are invalid */
 };
 
-/* call_tree_add adds NODE of IGPROF, the next in pre-order; call_tree_end ends the tree. A zeroed tree is empty. */
+/* call_tree_add adds NODE of IGPROF; nodes must come in pre-order. call_tree_end ends the tree. A
+ * zeroed tree is empty. */
 void call_tree_add(struct call_tree *tree, const struct igprof *igprof,
                    const struct igprof_node *node);
 void call_tree_end(struct call_tree *tree);
 void call_tree_free(struct call_tree *tree);
 
-/* The sums of COUNTER in FUNCTION, borrowed until call_tree_free. */
+/* Returns the sums of COUNTER in FUNCTION, borrowed until call_tree_free. */
 const struct tree_sums *call_tree_get(const struct call_tree *tree, size_t function,
                                       size_t counter);
 

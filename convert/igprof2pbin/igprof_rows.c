@@ -12,7 +12,7 @@
 #include "convert/symbolize/demangle.h"
 #include "formats/elf/elf_search.h"
 
-/* A row: functions with the same names are one. */
+/* A row. Functions with the same names share one. */
 struct line {
     const char *binary;
     char *name; /* owned */
@@ -26,7 +26,8 @@ struct lines {
     bool overflow;
 };
 
-/* For people: demangled; of an unnamed function, "@?0x7f...", its file and the offset there. Caller frees. */
+/* Returns the displayed name: demangled or, for an unnamed function "@?0x7f...", its file and the
+ * offset there. Caller frees. */
 static char *name_of(const struct igprof *g, const struct igprof_function *f,
                      struct demangle_costs *costs)
 {
@@ -90,8 +91,8 @@ static void make_lines(struct lines *l, const struct call_tree *tree)
 
 enum part { TICKS, VALUE, PEAK, INCLUSIVE, PARTS };
 
-/* Does PART of COUNTER contain information? Ticks and counts have no separate number, and only releasable resources
- * have a peak. */
+/* Returns whether PART of COUNTER contains information. Ticks and counts have no separate number,
+ * and only releasable resources have a peak. */
 static bool has_part(const char *counter, enum part part)
 {
     size_t length = strlen(counter);
@@ -110,8 +111,8 @@ static uint64_t part_of(const struct tree_sums *sums, enum part part)
                            : sums->inclusive;
 }
 
-/* "MEM_LIVE" to "mem_live", with ENDING; within the length of names, and distinct from those of other counters by
- * NUMBER if it must be shortened or changed. Caller frees. */
+/* Converts "MEM_LIVE" to "mem_live" followed by ENDING. If this must be shortened or changed,
+ * NUMBER distinguishes it from the names of other counters. Caller frees. */
 static char *measure_name(const char *counter, const char *ending, size_t number)
 {
     char *name = mem_printf("%s%s", counter, ending);
@@ -127,7 +128,7 @@ static char *measure_name(const char *counter, const char *ending, size_t number
     return mem_printf("counter_%zu%s", number, ending);
 }
 
-/* The value of one part of a counter for all rows that have it, as the measure NAME. */
+/* Writes the values of one part of a counter, for all rows that have it, as the measure NAME. */
 static void put_measure(const struct lines *l, size_t counter, enum part part, const char *name,
                         struct pbin_writer *writer)
 {
@@ -148,7 +149,7 @@ static void put_measure(const struct lines *l, size_t counter, enum part part, c
     }
 }
 
-/* The number of the counter called NAME, or -1. */
+/* Returns the number of the counter called NAME, or -1. */
 static int find(const struct igprof *g, const char *name)
 {
     for (size_t i = 0; i < igprof_counter_count(g); i++)
@@ -157,7 +158,7 @@ static int find(const struct igprof *g, const char *name)
     return -1;
 }
 
-/* Ticks as time: that of COUNT, which is at most 2^40. */
+/* Returns the time of COUNT ticks, at most 2^40. */
 static exact time_of(const struct lines *l, uint64_t count)
 {
     return (exact)count * exact_of_double(igprof_tick(l->igprof) * 1e9, TIME_SHIFT);
@@ -195,7 +196,7 @@ static void put_measures(const struct lines *l, struct pbin_writer *writer)
 
 /* ---- rows ---- */
 
-/* Ticks of the performance profiler are time and samples. */
+/* Returns the sums of LINE: ticks of the performance profiler are time and samples. */
 static struct pbin_sums sums_of(const struct lines *l, const struct line *line)
 {
     int ticks = find(l->igprof, "PERF_TICKS");
@@ -225,7 +226,8 @@ static void put_rows(const struct lines *l, const char *name, struct pbin_writer
     }
 }
 
-/* Time [2^-32 ns] of all ticks must fit into 128 bits with room for squares: ticks of at most 2^40. */
+/* Checks that there are at most 2^40 ticks, so that their time [2^-32 ns] fits into 128 bits, with
+ * room for squares. Returns 0, or -1 with ERR filled. */
 static int check(const struct lines *l, const struct call_tree *tree, const char *file,
                  struct error *err)
 {

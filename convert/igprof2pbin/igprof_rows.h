@@ -7,7 +7,8 @@
 #include "convert/igprof2pbin/call_tree.h"
 #include "formats/pbin/pbin.h"
 
-/* FILE is the name of the dump, for errors; NAME is the name of the profile. Returns 0, or -1 with ERR filled. */
+/* Writes TREE to OUT. FILE is the name of the dump, for errors; NAME is the name of the profile.
+ * Returns 0, or -1 with ERR filled. */
 int igprof_rows_write(const struct igprof *igprof, const struct call_tree *tree, const char *file,
                       const char *name, struct output *out, struct error *err);
 

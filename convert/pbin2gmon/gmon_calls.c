@@ -1,4 +1,4 @@
-/* Call arcs of a pbin as those of a gmon.out.
+/* Converts call arcs of a pbin to those of a gmon.out.
  * SPDX-License-Identifier: MIT */
 #include "convert/pbin2gmon/gmon_calls.h"
 
@@ -10,7 +10,7 @@
 
 /* The functions of a file by name. */
 struct addresses {
-    struct strings *names; /* for people; number 0 is "" */
+    struct strings *names; /* displayed names; number 0 is "" */
     uint64_t *address;     /* by number */
     size_t capacity;
     struct demangle_costs costs;
@@ -23,7 +23,7 @@ static void add_name(struct addresses *a, const char *linkage, uint64_t address)
     uint32_t number = strings_intern(a->names, text != NULL ? text : linkage);
     free(text);
     if (number < known)
-        return; /* of several functions of one name the first is used */
+        return; /* of several functions with the same name, the first one is used */
     *MEM_AT(a->address, number, a->capacity) = address;
 }
 
@@ -40,14 +40,15 @@ static void list_addresses(struct addresses *a, const struct elf_symbols *symbol
     }
 }
 
-/* BINARY and FUNCTION are texts of the pbin. */
+/* Sets *ADDRESS to that of FUNCTION in BINARY, texts of the pbin. Returns false if it is not a
+ * function of FILE. */
 static bool find_address(const struct addresses *a, const struct profiled_file *file,
                          const char *binary, const char *function, uint64_t *address)
 {
     uint32_t number = strings_find(a->names, function);
     if (strcmp(binary, file->name) != 0 || number == INTERN_NONE || number == 0)
         return false;
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): names above 0 have one */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): names above 0 have an address */
     *address = a->address[number];
     return true;
 }

@@ -1,4 +1,4 @@
-/* Time per address as the histograms of a gmon.out.
+/* Converts time per address to the histograms of a gmon.out.
  * SPDX-License-Identifier: MIT */
 #include "convert/pbin2gmon/gmon_render.h"
 
@@ -11,10 +11,10 @@
 enum {
     MAX_BIN = UINT16_MAX,
     MAX_HISTOGRAMS = 16,
-    MAX_BYTES = 256 * 1024 * 1024 /* of bins: what readers, ours too, are willing to hold */
+    MAX_BYTES = 256 * 1024 * 1024 /* of bins: the limit of readers, including ours */
 };
 
-/* A bin with something in it. */
+/* A bin with ticks. */
 struct filled_bin {
     uint64_t number, ticks;
 };
@@ -23,14 +23,14 @@ struct render {
     const struct gmon_render_options *options;
     uint64_t low, span,
         bin_count;              /* bins of SPAN / BIN_COUNT bytes each, exactly 2 * 65536 / scale */
-    struct address_time *items; /* those in the text, ascending */
+    struct address_time *items; /* items in the text, ascending */
     size_t count;
     struct filled_bin *bins;
     size_t filled;
     uint64_t most; /* ticks in a bin */
 };
 
-/* First and last address of all code. */
+/* Finds the first and last address of all code. Returns false if there is no code. */
 static bool code_range(const struct elf_file *image, uint64_t *first, uint64_t *last)
 {
     *first = UINT64_MAX;
@@ -62,9 +62,9 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Bins that cover the code and are of profil's width to the bit: a reader divides the span by their
- * number, so the span is a multiple of the least number of bytes that holds a whole number of bins.
- */
+/* Lays out bins that cover the code and have exactly the width used by profil: a reader divides the
+ * span by their number, so the span is a multiple of the least number of bytes that contains a
+ * whole number of bins. */
 static int lay_out(struct render *r, const struct elf_file *image, struct error *err)
 {
     uint64_t first, last;
@@ -112,7 +112,8 @@ static uint64_t ticks_of(exact time, uint64_t rate)
     return (uint64_t)((time * (exact)rate + second / 2) / second);
 }
 
-/* Rounds the running sum, not each item: many small ones do not vanish. */
+/* Fills the bins. Rounds the running sum instead of each item, so that many small items do not
+ * vanish. */
 static void fill(struct render *r, uint64_t rate)
 {
     exact sum = 0;
@@ -134,7 +135,7 @@ static void fill(struct render *r, uint64_t rate)
     }
 }
 
-/* Finds the rate at which the bins hold their ticks, with as many histograms as there may be. */
+/* Finds the rate at which the ticks fit in the bins, with as many histograms as allowed. */
 static int choose_rate(struct render *r, uint64_t *rate, uint64_t most, struct reporter *reporter,
                        struct error *err)
 {
@@ -162,7 +163,8 @@ static void put_u16(uint8_t *p, uint64_t value, bool big)
     p[big ? 0 : 1] = (uint8_t)(value >> 8);
 }
 
-/* Histogram NUMBER of several over the same text holds what is above NUMBER * 65535. */
+/* Makes histogram NUMBER of several over the same text: it has the ticks of each bin above NUMBER *
+ * 65535. */
 static void make_histogram(struct gmon *g, const struct render *r, uint64_t rate, uint64_t number)
 {
     uint8_t *bins = mem_zalloc(r->bin_count, 2);

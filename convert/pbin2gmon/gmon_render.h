@@ -19,11 +19,12 @@ struct gmon_render_options {
     uint32_t rate;             /* [Hz] */
 };
 
-/* Fills GMON (zeroed except for its name) with histograms of IMAGE's code, in its pointer size and byte order. ITEMS
- * are sorted by address, in place. Ticks are rounded so that the error of every range of text, and of the sum, is less
- * than one tick. A bin holds at most 65535 ticks: the excess goes to further histograms (GNU, at most 16), otherwise
- * the rate is lowered, with a warning. Sets *OUTSIDE to the time at addresses that are not code. Returns 0, or -1 with
- * ERR filled if there are too many bins or there is no code. gmon_render_free frees the data of GMON. */
+/* Fills GMON (zeroed except for its name) with histograms of the code of IMAGE, in its pointer size
+ * and byte order. Sorts ITEMS by address, in place. Ticks are rounded so that the error of every
+ * range of text, and of the sum, is less than one tick. A bin holds at most 65535 ticks: the excess
+ * goes to further histograms (GNU, at most 16), otherwise the rate is lowered, with a warning. Sets
+ * *OUTSIDE to the time at addresses that are not code. Returns 0, or -1 with ERR filled if there
+ * are too many bins or there is no code. gmon_render_free frees the data of GMON. */
 int gmon_render(struct gmon *gmon, const struct elf_file *image, struct address_time *items,
                 size_t count, const struct gmon_render_options *options, exact *outside,
                 struct reporter *reporter, struct error *err);

@@ -1,4 +1,5 @@
-/* Which functions gprof shows, and a table of symbols with which it shows all:
+/* Determines which functions gprof shows, and writes a table of symbols with which it shows all of
+ * them:
  *
  *   0000000000015ce0 T _ZN1r4main28_$u7b$$u7b$closure$u7d$$u7d$17h4d61d863015b0077E
  *
@@ -12,7 +13,7 @@
 #include "base/buffer.h"
 #include "base/intern.h"
 
-enum { MAX_LENGTH = 1000 /* bytes of a name: gprof reads 1023 */ };
+enum { MAX_LENGTH = 1000 /* bytes of a name: gprof reads up to 1023 */ };
 
 static bool is_hidden(const struct elf_symbol *symbol)
 {
@@ -41,7 +42,7 @@ struct gprof_hidden gprof_hidden_find(struct elf_symbols *symbols, const struct 
     return hidden;
 }
 
-/* Fields end at blanks. */
+/* Appends NAME. Blanks would end the field, and become '_'. */
 static void put_name(struct buffer *line, const char *name)
 {
     for (size_t i = 0; name[i] != '\0' && i < MAX_LENGTH; i++)
@@ -63,7 +64,7 @@ int gprof_names_write(struct elf_symbols *symbols, struct output *out)
         buffer_bytes(&line, address, strlen(address));
         put_name(&line, range.name);
         if (symbol == NULL ||
-            symbol->address == range.begin) /* not the rest of one that another interrupts */
+            symbol->address == range.begin) /* not the rest of an interrupted function */
             result = output_write(out, line.data, line.size);
         if (range.last == UINT64_MAX)
             break;

@@ -93,7 +93,7 @@ static const struct argp parser = {
     .children = children,
 };
 
-/* From one pbin to one gmon.out. */
+/* Converts one pbin to one gmon.out. */
 struct conversion {
     struct options *options;
     struct pbin_reader *reader;
@@ -108,7 +108,7 @@ struct conversion {
 
 /* ---- times ---- */
 
-/* The profile's own frequency, else its mean one, else profil's usual one. */
+/* Returns the frequency of the profile, else its mean frequency, else the usual one of profil. */
 static uint32_t default_rate(const struct pbin_meta *meta)
 {
     double rate = 100;
@@ -119,7 +119,7 @@ static uint32_t default_rate(const struct pbin_meta *meta)
     return (uint32_t)fmin(fmax(round(rate), 1), 1000000);
 }
 
-/* Samples without a rate have no time: each becomes one tick. */
+/* Makes times for samples without a rate, which have no time: each becomes one tick. */
 static void make_time_of_samples(struct conversion *c)
 {
     uint32_t rate = c->options->render.rate;
@@ -146,7 +146,7 @@ static void report_outside(const struct conversion *c, exact outside)
                    c->name, 100 * (double)outside / (double)c->times.time, c->file.name);
 }
 
-/* gprof shows only some of the functions. */
+/* Reports functions that gprof does not show. */
 static void report_hidden(const struct conversion *c, const struct address_time *items,
                           size_t count)
 {
@@ -187,9 +187,9 @@ static int put_times(struct conversion *c, struct error *err)
     return result;
 }
 
-/* ---- the whole ---- */
+/* ---- conversion ---- */
 
-/* gmon.PROGRAM.PID.out in $PROFDIR; caller frees. */
+/* Returns the name gmon.PROGRAM.PID.out in $PROFDIR; caller frees. */
 static char *profil_name(const struct conversion *c)
 {
     const char *folder = getenv("PROFDIR");

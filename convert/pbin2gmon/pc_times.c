@@ -1,4 +1,4 @@
-/* A pbin as time per program counter.
+/* Reads a pbin as time per program counter.
  * SPDX-License-Identifier: MIT */
 #include "convert/pbin2gmon/pc_times.h"
 
@@ -7,11 +7,11 @@
 #include "analyze/attribute/weigh.h"
 #include "base/memory.h"
 
-/* Times of one item; a billion of them can be added, and multiplied by a rate. */
+/* Limit for the time of an item: a billion items can be added, and multiplied by a rate. */
 #define MAX_TIME    ((exact)1 << 90)
 #define MAX_SAMPLES ((exact)1 << 112)
 
-/* While a profile is read. */
+/* The state while a profile is read. */
 struct reading {
     struct pc_times *times;
     struct pbin_reader *reader;
@@ -26,7 +26,7 @@ void pc_times_free(struct pc_times *t)
     free(t->arcs);
 }
 
-/* Makes items for all locations there are: items of a full profile are its locations. */
+/* Makes items for all locations known so far: the items of a full profile are its locations. */
 static void define_items(struct reading *r)
 {
     struct pc_times *t = r->times;
@@ -46,7 +46,7 @@ static inline void add(struct pc_time *item, exact time)
     item->samples += (exact)1 << SAMPLES_SHIFT;
 }
 
-/* Adds the samples that have been weighed. */
+/* Adds the weighed samples. */
 static void take_weighed(struct reading *r)
 {
     const struct weighed *window;
@@ -101,7 +101,8 @@ static int take(struct reading *r, const struct pbin_batch *batch, struct error 
     return 0;
 }
 
-/* Which columns of an aggregated profile hold binary and program counter. */
+/* Finds the columns of an aggregated profile with binary and program counter. Returns 0, or -1 with
+ * ERR filled. */
 static int find_keys(struct reading *r, struct error *err)
 {
     const struct pbin_keys *keys = pbin_reader_keys(r->reader);

@@ -6,7 +6,7 @@
 #include "formats/pbin/pbin.h"
 
 struct pc_time {
-    /* as recorded: an address of the running program, or of the file if there are no mappings */
+    /* as recorded: an address in the running program, or in the file if there are no mappings */
     uint64_t pc;
     uint32_t binary; /* base name, as a string of the pbin */
     uint32_t map;    /* PBIN_NO_MAP: unknown (aggregated), or none */
@@ -20,13 +20,13 @@ struct pc_times {
     struct pbin_arc *arcs; /* texts are strings of the pbin */
     size_t arc_count, arc_capacity;
     exact time, samples; /* of all items */
-    bool is_full;        /* the items have their mappings */
+    bool is_full;        /* the items have mappings */
 };
 
-/* Reads the whole profile of READER; NAME is the name of the file. The time of a sample is the CPU time of its threads
- * or, if that was not recorded, the interval for each thread, reduced if there are more threads than CPUs. Returns 0,
- * or -1 with ERR filled if the profile is damaged, or has no program counters or impossible times. Call pc_times_free
- * in any case. */
+/* Reads the whole profile of READER; NAME is the name of the file. The time of a sample is the CPU
+ * time of its threads or, if this was not recorded, its interval for each thread, reduced if there
+ * are more threads than CPUs. Returns 0, or -1 with ERR filled if the profile is damaged, or has no
+ * program counters or impossible times. Call pc_times_free in any case. */
 int pc_times_read(struct pc_times *times, struct pbin_reader *reader, const char *name,
                   struct error *err);
 void pc_times_free(struct pc_times *times);

@@ -1,4 +1,4 @@
-/* From a recording of perf to pbin: first a look at all of it, then its samples.
+/* Converts a recording of perf to pbin: a first pass over all of it, then a pass over its samples.
  * SPDX-License-Identifier: MIT */
 #include "convert/perf2pbin/perf_convert.h"
 
@@ -18,10 +18,10 @@
 #define UNDEFINED    UINT32_MAX
 #define FIRST_KERNEL UINT64_C(0xffff800000000000)
 
-/* What a sample of an event means. */
+/* How samples of an event are used. */
 struct meaning {
-    bool counts;    /* it was chosen */
-    bool is_period; /* its CPU time is its period; otherwise NS */
+    bool counts;    /* the event was chosen */
+    bool is_period; /* the CPU time of a sample is its period; otherwise NS */
     bool skips_idle;
     uint64_t ns;
 };
@@ -31,25 +31,25 @@ struct conversion {
     const char *file;
     const struct perf_convert_options *options;
     struct reporter *reporter;
-    struct meaning *meanings; /* of each event */
+    struct meaning *meanings; /* [by event] */
     size_t meaning_count;
     bool untimed; /* samples have no CPU times */
     struct perf_processes processes;
     struct address_spaces *spaces;
-    uint64_t start, now; /* times of the clock of perf */
+    uint64_t start, now; /* times by the clock of perf */
     uint64_t samples, idle, lost, other;
-    uint64_t *cpu_ns;      /* of each image */
-    uint64_t *map_samples; /* of each mapping */
+    uint64_t *cpu_ns;      /* [by image] */
+    uint64_t *map_samples; /* [by mapping] */
     size_t image_count, image_capacity;
     struct pbin_writer *writer;
     struct locations *locations;
-    uint32_t *threads; /* in the pbin, of each task */
+    uint32_t *threads; /* [by task] number in the pbin */
     size_t thread_count, thread_capacity;
 };
 
 /* ---- events ---- */
 
-/* Is EVENT called NAME? Modifiers, ":u", may be left out. */
+/* Returns whether EVENT is called NAME. Modifiers, such as ":u", may be omitted. */
 static bool is_called(const struct perf_event *event, const char *name)
 {
     size_t length = strlen(name);
@@ -57,13 +57,14 @@ static bool is_called(const struct perf_event *event, const char *name)
            (event->name[length] == '\0' || event->name[length] == ':');
 }
 
-/* Do samples of EVENT show where time is spent? */
+/* Returns whether samples of EVENT show where time is spent. */
 static bool is_clock(const struct perf_event *event)
 {
     return event->has_period && (event->counts_ns || event->counts_cycles);
 }
 
-/* By default, the first clock among COUNT events or, without a clock, the first event. */
+/* Returns whether event NUMBER is chosen: by default, the first clock among COUNT events or,
+ * without a clock, the first event. */
 static bool is_chosen(const struct conversion *c, const struct perf_event *events, size_t count,
                       size_t number)
 {
@@ -94,7 +95,8 @@ static struct meaning meaning_of(const struct conversion *c, const struct perf_e
     return m;
 }
 
-/* The names of all events or, with MEANINGS, of those that sample and count or do not, as COUNTS says. Caller frees. */
+/* Returns the names of all events or, with MEANINGS, of sampling events whose samples count
+ * (COUNTS) or do not. Caller frees. */
 static char *list_events(const struct perf_event *events, size_t count,
                          const struct meaning *meanings, bool counts)
 {
@@ -129,7 +131,7 @@ static int check_names(const struct conversion *c, const struct perf_event *even
     return 0;
 }
 
-/* Events of a pipe are known when the first sample comes. */
+/* Learns the events, once: those of a pipe are known when the first sample arrives. */
 static void learn_events(struct conversion *c)
 {
     size_t count;
@@ -145,9 +147,9 @@ static void learn_events(struct conversion *c)
     }
 }
 
-/* ---- the first look ---- */
+/* ---- first pass ---- */
 
-/* Does R, a sample, count? */
+/* Returns whether R, a sample, counts. */
 static bool is_wanted(struct conversion *c, const struct perf_record *r)
 {
     learn_events(c);
@@ -167,7 +169,7 @@ static uint64_t time_of(const struct conversion *c, const struct perf_record *r)
     return m->is_period ? r->u.sample.period : m->ns;
 }
 
-/* Times of the first record that has one, and of the latest. */
+/* Keeps the times of the first and the latest record that have one. */
 static void keep_time(struct conversion *c, const struct perf_record *r)
 {
     if (c->start == 0)
@@ -295,7 +297,7 @@ static uint32_t location_of(struct conversion *c, const struct perf_record *r, u
     } else if (!r->u.sample.in_kernel) {
         place.map = find_map(c, image, place.pc);
     } else {
-        if (place.pc < FIRST_KERNEL) /* of a machine with 32 bits */
+        if (place.pc < FIRST_KERNEL) /* on a 32-bit machine */
             place.binary = place.name = LABEL_KERNEL;
         if (r->u.sample.caller != 0) {
             const struct location_place caller = {.pc = r->u.sample.caller,
@@ -319,7 +321,8 @@ static int put_sample(struct conversion *c, const struct perf_record *r, uint64_
     return pbin_put_sample(c->writer, interval_ns, 0, &sample, 1);
 }
 
-/* Calls ACT for all samples that count, with the time since the one before [ns]. */
+/* Calls ACT for all samples that count, with the time since the previous one [ns]. Returns 0, or -1
+ * with ERR filled. */
 static int each_sample(struct conversion *c,
                        int (*act)(struct conversion *, const struct perf_record *, uint64_t),
                        struct error *err)
@@ -342,7 +345,7 @@ static int each_sample(struct conversion *c,
     return got;
 }
 
-/* Which mappings are worth a download. */
+/* Counts the sample in its mapping, to decide which mappings are worth a download. */
 static int count_sample(struct conversion *c, const struct perf_record *r, uint64_t interval_ns)
 {
     (void)interval_ns;
@@ -373,7 +376,7 @@ static int count_samples(struct conversion *c, size_t map_count, struct error *e
 
 /* ---- the pbin ---- */
 
-/* The program that used the most CPU time; NULL: unknown. */
+/* Returns the program that used the most CPU time; NULL if unknown. */
 static const char *target_of(const struct conversion *c)
 {
     size_t most = 0;

@@ -1,4 +1,4 @@
-/* From a recording of perf to pbin.
+/* Converts a recording of perf to pbin.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PERF2PBIN_PERF_CONVERT_H
 #define CONVERT_PERF2PBIN_PERF_CONVERT_H
@@ -8,9 +8,10 @@
 
 struct perf_convert_options {
     struct converter base;
-    const char **events; /* whose samples count; none: the first event */
+    const char **events; /* names of events whose samples count; none: the first clock, or else the
+                          * first event */
     size_t event_count, event_capacity;
-    uint64_t rate; /* samples per second of CPU time; 0: as the events say */
+    uint64_t rate; /* samples per second of CPU time; 0: as recorded */
 };
 
 /* Writes PERF, read from the file FILE, to OUT. Returns 0, or -1 with ERR filled. */

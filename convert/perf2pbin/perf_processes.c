@@ -46,7 +46,7 @@ static uint64_t since_start(const struct perf_processes *p, uint64_t time)
 
 /* ---- images ---- */
 
-/* Process PID begins to be IMAGE, which gets a number. */
+/* Begins IMAGE in its process, and returns its number. */
 static uint32_t begin(struct perf_processes *p, const struct raw_image *image)
 {
     uint32_t number = p->started++, process = numbers_intern(&p->pids, image->pid);
@@ -76,7 +76,8 @@ static uint32_t image_of(struct perf_processes *p, uint32_t pid, uint64_t time)
 
 /* ---- threads and tasks ---- */
 
-/* The number of thread TID in IMAGE. Until its name is known, it has the one that perf gives it. */
+/* Returns the number of thread TID in IMAGE. Until its name is known, it has the name that perf
+ * shows in this case. */
 static uint32_t thread_of(struct perf_processes *p, uint32_t image, uint32_t tid)
 {
     uint32_t known = p->threads.count;
@@ -128,7 +129,8 @@ static void take_name(struct perf_processes *p, const struct perf_record *r)
     rename_thread(p, image, r->tid, name);
 }
 
-/* A thread has the name of its creator; a process has its mappings as well. */
+/* Follows a fork. A thread inherits the name of its creator; a process inherits its mappings as
+ * well. */
 static void take_fork(struct perf_processes *p, const struct perf_record *r)
 {
     const uint32_t parent = image_of(p, r->u.fork.parent, r->time);
@@ -166,7 +168,7 @@ static enum raw_mapping kind_of(const char *path)
 
 static void take_mapping(struct perf_processes *p, const struct perf_record *r)
 {
-    if (r->pid == UINT32_MAX) /* the kernel's */
+    if (r->pid == UINT32_MAX) /* of the kernel */
         return;
     const uint32_t image = image_of(p, r->pid, r->time);
     if (p->is_known)

@@ -1,4 +1,4 @@
-/* The processes and threads of a recording of perf, as its records describe them one after another.
+/* Follows the processes and threads of a recording of perf, record by record.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PERF2PBIN_PERF_PROCESSES_H
 #define CONVERT_PERF2PBIN_PERF_PROCESSES_H
@@ -7,10 +7,11 @@
 #include "formats/perf/perf.h"
 #include "formats/raw/raw_extension.h"
 
-/* A thread in an image, that is, in a process until it runs another program, while it has one name. */
+/* A thread in an image, while it has one name. An image is a process until it runs another
+ * program. */
 struct perf_task {
     uint32_t image, tid;
-    uint32_t name; /* in the texts of the extension */
+    uint32_t name; /* number in the texts of the extension */
 };
 
 struct perf_processes {
@@ -30,16 +31,16 @@ struct perf_processes {
     size_t task_capacity;
 };
 
-/* Zeroed, and with START set, it is ready. */
+/* Zero a struct perf_processes and set START to begin. perf_processes_free frees it. */
 void perf_processes_free(struct perf_processes *processes);
 
-/* The same records are to follow again, from the first. */
+/* Starts again: the same records will follow, from the first one on. */
 void perf_processes_again(struct perf_processes *processes);
 
-/* Takes a record other than a sample; records are in order of time. */
+/* Processes a record other than a sample; records must be in order of time. */
 void perf_processes_follow(struct perf_processes *processes, const struct perf_record *record);
 
-/* The task of a sample. */
+/* Returns the number of the task of RECORD, a sample. */
 uint32_t perf_processes_task(struct perf_processes *processes, const struct perf_record *record);
 
 #endif

@@ -7,7 +7,8 @@
 #include "base/own_vdso.h"
 #include "formats/elf/elf_file.h"
 
-/* Is FILE in all mappings of a vdso? Processes with 32 bits have another one, under the same name. */
+/* Returns whether all mappings of a vdso are of FILE. 32-bit processes have another vdso under the
+ * same name. */
 static bool is_everywhere(const struct elf_file *file, const struct raw_extension *ext)
 {
     size_t count = 0;

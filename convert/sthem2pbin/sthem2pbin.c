@@ -65,7 +65,7 @@ static void add_sensors(struct options *o, const char *list, struct argp_state *
     }
 }
 
-/* LIST: N, N-M, or several of these separated by commas. */
+/* Adds the cores of LIST: N, N-M, or several of these separated by commas. */
 static void add_cores(struct options *o, const char *list, struct argp_state *state)
 {
     for (;;) {
@@ -99,7 +99,7 @@ static uint64_t parse_offset(const char *text, struct argp_state *state)
     return digits > text ? -value : value;
 }
 
-/* Options about times and addresses. */
+/* Parses options about times and addresses. */
 static error_t parse_units(struct options *o, int key, char *argument, struct argp_state *state)
 {
     switch (key) {
@@ -154,7 +154,7 @@ static const struct argp parser = {
     .children = converter_code,
 };
 
-/* Notes what an export lacks. */
+/* Notes data that an export lacks. */
 static void explain(struct options *o, const struct stream *in, const struct sthem_summary *summary)
 {
     if (o->convert.base.common.reporter.quiet)

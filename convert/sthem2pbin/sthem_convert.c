@@ -1,4 +1,4 @@
-/* From a sthem or Lynsyn export to pbin.
+/* Converts a sthem or Lynsyn export to pbin.
  * SPDX-License-Identifier: MIT */
 #include "convert/sthem2pbin/sthem_convert.h"
 
@@ -18,15 +18,15 @@ struct conversion {
     struct reporter *reporter;
     struct pbin_writer *writer;
     struct locations *locations; /* NULL: the export is symbolised */
-    uint32_t *numbers;           /* of the locations, by place */
+    uint32_t *numbers;           /* [by place] number of the location */
     size_t number_count, number_capacity;
-    uint32_t *threads; /* by core */
+    uint32_t *threads; /* [by core] */
     struct pbin_thread_sample *entries;
     struct demangle_costs costs;
     double carry; /* energy of rows that are shorter than a nanosecond [J] */
 };
 
-/* A place that the export gives by name. */
+/* Defines a place that the export gives by name. Returns its location. */
 static uint32_t define_names(struct conversion *c, const struct sthem_place *place)
 {
     const char *module = place->module[0] != '\0' ? place->module : LABEL_UNKNOWN;
@@ -65,7 +65,8 @@ static uint32_t thread_of(struct conversion *c, size_t core)
     return c->threads[core];
 }
 
-/* The power that yields the energy of the row: corrected for the rounding of the interval to whole nanoseconds. */
+/* Returns the power that yields the energy of ROW, corrected for the rounding of its interval to
+ * whole nanoseconds. */
 static double power_of(struct conversion *c, const struct sthem_row *row)
 {
     double watts = 0;
@@ -137,7 +138,7 @@ static void describe(const struct stream *stream, const struct sthem_reader *rea
     };
 }
 
-/* Which mappings are worth a download. */
+/* Counts the samples in each mapping, to decide which ones are worth a download. */
 static void count_maps(const struct conversion *c, const struct sthem_summary *summary,
                        size_t map_count)
 {
@@ -151,7 +152,8 @@ static void count_maps(const struct conversion *c, const struct sthem_summary *s
     free(samples);
 }
 
-/* Threads by core, room for a sample, and what resolves program counters. */
+/* Prepares the threads of the cores, room for a sample, and the locations that resolve program
+ * counters. Returns 0, or -1 with ERR filled. */
 static int prepare(struct conversion *c, const struct sthem_summary *summary,
                    const struct given_code *code, const struct sthem_convert_options *options,
                    const char *name, struct error *err)

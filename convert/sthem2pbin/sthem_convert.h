@@ -8,10 +8,11 @@
 
 struct sthem_convert_options {
     struct converter base;
-    uint64_t cpus; /* 0: the cores that show a PC */
+    uint64_t cpus; /* 0: the number of cores that show a PC */
 };
 
-/* Writes STREAM, from which SUMMARY was made, to OUT. READING selects the sensors. Returns 0, or -1 with ERR filled. */
+/* Converts STREAM, from which SUMMARY was made, to OUT. READING selects the sensors. Returns 0, or
+ * -1 with ERR filled. */
 int sthem_convert(struct stream *stream, const struct sthem_options *reading,
                   const struct sthem_summary *summary, const struct given_code *code,
                   const struct sthem_convert_options *options, struct output *out,

@@ -15,10 +15,10 @@ struct scan {
     struct sthem_summary *summary;
     struct reporter *reporter;
     const char *name;
-    double *joules;   /* of each sensor */
-    bool *powered;    /* which are not always 0 */
-    bool *seen;       /* which cores show a PC */
-    uint64_t *visits; /* samples of each place */
+    double *joules;   /* [by sensor] */
+    bool *powered;    /* [by sensor] not always 0 */
+    bool *seen;       /* [by core] it shows a PC */
+    uint64_t *visits; /* [by place] samples */
     size_t visit_capacity, place_count;
 };
 
@@ -63,7 +63,8 @@ static int read_rows(struct scan *s, struct stream *stream, struct error *err)
     return got;
 }
 
-/* Several sensors and no choice: an error that lists them with their energy. */
+/* There are several sensors and no choice: fills ERR with a list of them and their energies.
+ * Returns -1. */
 static int ask_for_sensor(const struct scan *s, struct error *err)
 {
     char list[300] = "";

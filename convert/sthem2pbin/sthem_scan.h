@@ -1,5 +1,5 @@
-/* Collects the facts about a sthem export that are needed before its samples can be written, in a pass over the whole
- * file.
+/* Collects facts about a sthem export in a pass over the whole file, before its samples can be
+ * written.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_STHEM2PBIN_STHEM_SCAN_H
 #define CONVERT_STHEM2PBIN_STHEM_SCAN_H
@@ -7,7 +7,7 @@
 #include "base/report.h"
 #include "formats/sthem/sthem.h"
 
-/* How often a core was at a program counter. */
+/* How often cores were at a program counter. */
 struct sthem_pc {
     uint64_t pc, samples;
 };
@@ -15,15 +15,15 @@ struct sthem_pc {
 struct sthem_summary {
     uint64_t rows, wall_ns;
     size_t cores;      /* cores that have a PC in any row */
-    uint64_t *sensors; /* numbers of those to be used */
+    uint64_t *sensors; /* numbers of the sensors to be used */
     size_t sensor_count;
-    double joules; /* of those, approximate */
+    double joules; /* energy of these sensors, approximate */
     /* the number of negative powers of these sensors, and the lowest [W] */
     uint64_t negative;
     double least;
-    struct sthem_pc *pcs; /* each once; none if the export has names in place of them */
+    struct sthem_pc *pcs; /* each once; none if the export has names instead */
     size_t pc_count;
-    bool powered; /* one of them is not always 0 */
+    bool powered; /* the power of some sensor is not always 0 */
     bool several; /* several cores are busy in some rows */
 };
 

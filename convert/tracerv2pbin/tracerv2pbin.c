@@ -84,7 +84,7 @@ static int convert(void *options, struct stream *in, struct error *err)
     struct tracerv_convert_options *o = options;
     struct tracerv_summary summary = {0};
     o->reading.salvage = o->base.common.salvage;
-    /* before a pipe is copied to a file */
+    /* check before a pipe is copied to a file */
     int result = tracerv_check(in, err) < 0 ? -1 : stream_make_seekable(in, err);
     if (result == 0)
         result = tracerv_look(in, o, &summary, err);

@@ -1,4 +1,4 @@
-/* From an instruction trace of TracerV to pbin.
+/* Converts an instruction trace of TracerV to pbin.
  * SPDX-License-Identifier: MIT */
 #include "convert/tracerv2pbin/tracerv_convert.h"
 
@@ -13,12 +13,13 @@
 #define MAX_NS 9e18 /* that a signed number holds */
 enum { RESTS = 4096 };
 
-/* Cycles as time in whole ns. What is lost by rounding is kept for each combination of program counters (by its hash) and
- * added to its next cycle: each has its time to 1 ns. If it were kept for all together, the rounding would beat with
- * loops: at 4 GHz, one cycle in four gets the nanosecond, and in a loop of four cycles, always the same one. */
+/* Converts cycles to time in whole ns. The rounding error is kept for each combination of program
+ * counters (by its hash) and added to its next cycle, so that the time of each combination is
+ * correct to 1 ns. A single error for all would interfere with loops: at 4 GHz, one cycle in four
+ * gets a nanosecond, and in a loop of four cycles, it would always be the same one. */
 struct timer {
     double per_cycle; /* [ns] */
-    uint64_t before;  /* the cycle before */
+    uint64_t before;  /* the previous cycle */
     bool begun;
     double rests[RESTS]; /* [ns] */
 };
@@ -30,7 +31,7 @@ static void begin(struct timer *t, const struct tracerv_convert_options *o)
         t->rests[i] = 0.5;
 }
 
-/* The time from the cycle before to CYCLE [ns]. */
+/* Returns the time from the previous cycle to CYCLE [ns]. */
 static uint64_t time_to(struct timer *t, const struct tracerv_cycle *cycle)
 {
     uint64_t hash = 0, cycles = t->begun ? cycle->number - t->before : 1;
@@ -44,7 +45,7 @@ static uint64_t time_to(struct timer *t, const struct tracerv_cycle *cycle)
     return (uint64_t)whole;
 }
 
-/* ---- the first look ---- */
+/* ---- first pass ---- */
 
 static void look_at(const struct tracerv_convert_options *o, const char *file,
                     const struct tracerv_cycle *cycle, struct timer *timer,
