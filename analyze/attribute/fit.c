@@ -1,4 +1,4 @@
-/* Sums over the windows of the power sensor.
+/* The sums over the windows of the power sensor.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit.h"
 
@@ -114,7 +114,7 @@ static void add_time(struct fit_window *w, const struct fit_window *part)
     w->bad |= part->bad;
     w->bad |= __builtin_add_overflow(w->ns, part->ns, &w->ns);
     w->bad |= __builtin_add_overflow(w->energy, part->energy, &w->energy);
-    w->variance += part->variance; /* of two ends, in any order */
+    w->variance += part->variance; /* both ends contribute, in any order */
     w->edges += part->edges;
     w->any = true;
     w->end = part->end;
@@ -130,7 +130,7 @@ void fit_extend_cpu(struct fit *fit, uint16_t column, const int64_t *cpu)
     add_cpu(&fit->open, column, cpu);
 }
 
-/* Continues TO with FROM, whose columns are those in COLUMN. */
+/* Appends FROM to TO; COLUMN maps the columns of FROM to those of TO (NULL: they are the same). */
 static void extend(struct fit_window *to, const struct fit_window *from, const uint16_t *column)
 {
     if (!from->any)
@@ -182,7 +182,7 @@ void fit_cross_edge(struct fit *fit, enum fit_mode mode, double rate)
     fit->open.bad = edge == FIT_BROKEN;
 }
 
-/* The columns of FROM in TO. */
+/* Sets COLUMN[c] to the column of TO for the row of each column c of FROM. */
 static void match_columns(struct fit *to, const struct fit *from, const uint32_t *row,
                           uint16_t *column)
 {
@@ -195,7 +195,7 @@ void fit_put_pair(struct fit *fit, size_t group, size_t a, size_t b, bool differ
 {
     exact *sum = fit_sum(fit, group, a, b);
     fit_put(fit, sum, value);
-    if (a == b && different) /* (x + y)^2 has x y twice */
+    if (a == b && different) /* (x + y)^2 contains x y twice */
         fit_put(fit, sum, value);
 }
 
@@ -241,14 +241,15 @@ void fit_join(struct fit *fit, struct fit *later, const uint32_t *row)
     fit->rate = later->rate;
 }
 
-/* PART of VALUE. */
+/* PART times VALUE, which has SHIFT fractional bits. */
 static exact part_of(exact value, double part, int shift)
 {
     return exact_of_double(exact_approximate(value, shift) * part, shift);
 }
 
-/* Corrections are the difference between products from every other sample and those from all; PART of that is right. What is
- * taken back is divided among the groups by their time. */
+/* The corrections are the difference between the products of every other sample and those of all
+ * samples; only PART of them is right. The rest is returned to the groups in proportion to their
+ * time. */
 static void correct_less(struct fit *fit, double part)
 {
     double time = 0;

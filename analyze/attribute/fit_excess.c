@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-#define MAX_OF_MEAN 20.0 /* longer intervals are gaps */
-#define MAX_SHAPE   1e3  /* of the gamma distribution: equal intervals */
+#define MAX_OF_MEAN 20.0 /* times the mean; longer intervals are gaps */
+#define MAX_SHAPE   1e3  /* of the gamma distribution: intervals are equal */
 #define MIN_SHAPE   0.5
-#define LONG_STAY   1e-2 /* rates by the mean interval */
+#define LONG_STAY   1e-2 /* rates are in units of 1 / mean interval */
 #define SHORT_STAY  1e1
-#define SHORT_RATE  1.5 /* of two to three rows that stay for about an interval */
+#define SHORT_RATE  1.5 /* two to three rows, in which threads stay for about an interval */
 
 void fit_excess_add(struct fit_excess *e, const double *ns, const uint16_t *of, size_t threads,
                     size_t count)
@@ -50,12 +50,12 @@ void fit_excess_merge(struct fit_excess *to, const struct fit_excess *from)
     to->changes_of_two += from->changes_of_two;
 }
 
-/* Intervals X with a gamma distribution, and E(X^n exp(-s X)). */
+/* The moments of intervals X with a gamma distribution; decay[n] is E(X^n exp(-s X)). */
 struct intervals {
     double mean, square, decay[3];
 };
 
-/* SHAPE: of intervals with the mean 1, of which COUNT are one here. */
+/* The sum of COUNT intervals that have the mean 1 and a gamma distribution with SHAPE. */
 static struct intervals gamma_intervals(double shape, double count, double s)
 {
     double k = shape * count, scale = 1 / shape, part = scale / (1 + s * scale);
@@ -65,14 +65,15 @@ static struct intervals gamma_intervals(double shape, double count, double s)
                               {decay, decay * k * part, decay * k * (k + 1) * part * part}};
 }
 
-/* The mean square of intervals that end in a row other than that in which they begin, by time. */
+/* The mean square of intervals that begin in one row and end in another, per time. */
 static double changes_of(struct intervals x)
 {
     return (x.square - x.decay[2]) / x.mean;
 }
 
-/* The variance of CPU times by straight lines between samples, by time, minus that of the true ones, if the correlation of where
- * a thread is with where it was decays with rate S. */
+/* The variance of CPU times that are interpolated linearly between samples, per time, minus the
+ * variance of the true ones. S: the rate at which the correlation between the rows of a thread at
+ * two moments decays. */
 static double excess_of(struct intervals x, double s)
 {
     double own = (x.square + x.mean * x.mean) / 2;
@@ -82,7 +83,8 @@ static double excess_of(struct intervals x, double s)
     return (own + 2 * (next + later)) / x.mean - 2 / s;
 }
 
-/* The rate S at which D and d contain changes in proportion RATIO, which decreases with S. */
+/* The rate S for which the ratio of changes in D to changes in d is RATIO. The ratio decreases with
+ * S. */
 static double find_rate(double shape, double ratio)
 {
     double low = log(LONG_STAY), high = log(SHORT_STAY);
@@ -102,7 +104,7 @@ static bool is_empty(const struct fit_excess *e)
     return e->changes <= 0 || e->count <= 0 || e->ns <= 0;
 }
 
-/* The shape of the gamma distribution with the mean square of the intervals. */
+/* The shape of the gamma distribution that has the mean square of the intervals. */
 static double shape_of(const struct fit_excess *e)
 {
     double count = (double)e->count, ns = (double)e->ns;
@@ -112,7 +114,7 @@ static double shape_of(const struct fit_excess *e)
 
 static double rate_of(const struct fit_excess *e)
 {
-    double overlaps = 2; /* each interval is in two of D */
+    double overlaps = 2; /* each interval is part of two D */
     return find_rate(shape_of(e), (double)e->changes_of_two / (double)e->changes / overlaps);
 }
 

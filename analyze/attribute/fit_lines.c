@@ -1,10 +1,11 @@
 /* The CPU time of each row in the windows of a stretch.
  *
  *   PC of sample   i-2        i-1         i        i+1
- *   interval i      |----------|===:=======|---------|     a row's part falls in a straight line from the sample where
- *                                                           it was seen to the next, where another one was
- * The line is drawn through all samples, through those with even numbers, and through those with odd numbers. The window
- * may change within the interval.
+ *   interval i      |----------|===:=======|---------|     ':' ends a window
+ *
+ * The part of a row falls linearly from the sample in which it was seen to the next, in which
+ * another row was seen. The line is drawn through all samples, through those with even numbers, and
+ * through those with odd numbers. One window may end and the next begin within the interval.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_regular.h"
 
@@ -13,10 +14,10 @@
 #include "base/memory.h"
 #include "base/vectors.h"
 
-/* CPU time that was used over more intervals than this is not assigned to windows. */
+/* CPU time used over more intervals than this is not assigned to windows. */
 enum { MAX_REACH = 64 };
 
-/* The entry of a column that is not the latest. */
+/* The entry of a column if it is not the latest one. */
 static uint32_t find_entry(struct fit *fit, size_t window, uint16_t column)
 {
     uint64_t *has = &fit->has[window][column / FIT_WORD], bit = UINT64_C(1) << column % FIT_WORD;
@@ -46,7 +47,7 @@ double *fit_entry_of(struct fit *fit, size_t window, uint16_t column)
     return fit->entries[at].cpu;
 }
 
-/* CPU time in the same row by all estimates. */
+/* Adds CPU time that all estimates assign to the same row. */
 static inline void add_same(struct fit *fit, size_t window, uint16_t column, double cpu_ns)
 {
     double *cpu = fit_entry_of(fit, window, column);
@@ -54,13 +55,13 @@ static inline void add_same(struct fit *fit, size_t window, uint16_t column, dou
         cpu[e] += cpu_ns;
 }
 
-/* A straight line from row FROM to row TO, of which an interval has the part from LOW to HIGH. */
+/* A straight line from row FROM to row TO. An interval covers the part of it from LOW to HIGH. */
 struct line {
     uint16_t from, to;
     double low, high;
 };
 
-/* The part of an interval from BEGIN to END, which is in one window. */
+/* Adds the part of an interval from BEGIN to END, which lies in one window. */
 static void add_lines(struct fit *fit, size_t window, const struct line *lines, double cpu_ns,
                       double begin, double end)
 {
@@ -73,10 +74,10 @@ static void add_lines(struct fit *fit, size_t window, const struct line *lines, 
     }
 }
 
-/* Thread sample K is in sample I; FIT_NOWHERE: there is none. */
+/* The neighbours of thread sample K of sample I; FIT_NOWHERE if there is none. */
 struct link {
     uint32_t before, after; /* thread samples of the same thread, in the samples before and after */
-    bool shares;            /* its first half is of the row before */
+    bool shares;            /* the first half of its interval belongs to the row before */
 };
 
 INLINE struct link links_of(const struct fit_view *v, const struct fit *fit, size_t i, size_t k)
@@ -105,7 +106,7 @@ static void draw_lines(const struct fit_windows *w, size_t i, const struct link 
     const uint16_t *of = w->fit->of;
     struct line whole = {a, b, 0, 1};
     lines[0] = lines[1] = lines[2] = whole;
-    size_t early = 1 + i % 2, late = 3 - early; /* which keep sample i, and the one before it */
+    size_t early = 1 + i % 2, late = 3 - early; /* the lines that use samples i and i - 1 */
     if (before != FIT_NOWHERE && s->ns[i - 1] > 0)
         lines[early] = (struct line){of[before], b, s->ns[i - 1] / (s->ns[i - 1] + s->ns[i]), 1};
     if (own->after != FIT_NOWHERE && s->ns[i + 1] > 0)
@@ -121,7 +122,7 @@ void fit_put_switch(struct fit *fit, uint16_t a, uint16_t b, double square)
     fit_put(fit, &fit->switched[b], exact_of_double(square, 0));
 }
 
-/* CPU time that was used in several intervals: spread over them, half to each row. */
+/* Spreads CPU time that was used in several intervals over them, half to each row. */
 static void spread(struct fit_windows *w, size_t i, size_t reach, uint16_t a, uint16_t b,
                    double cpu_ns)
 {
@@ -141,7 +142,8 @@ static void spread(struct fit_windows *w, size_t i, size_t reach, uint16_t a, ui
     }
 }
 
-/* The same over more intervals than windows can distinguish: it only counts in the sum. */
+/* Does the same for more intervals than windows can distinguish: only the total includes their CPU
+ * time. */
 static void give_up(struct fit_windows *w, size_t i, size_t reach, uint16_t column, double cpu_ns)
 {
     add_same(w->fit, fit_window_of(w, 1, i), column, cpu_ns);
@@ -149,7 +151,7 @@ static void give_up(struct fit_windows *w, size_t i, size_t reach, uint16_t colu
         w->bad[fit_window_of(w, 0, q)] = w->bad[fit_window_of(w, 1, q)] = true;
 }
 
-/* Over how many intervals up to number I the CPU time of a thread sample was used. */
+/* The number of intervals up to I in which the CPU time of a thread sample was used. */
 static size_t reach_of(const struct fit_windows *w, size_t i, size_t reach)
 {
     size_t own = 1;
@@ -171,8 +173,9 @@ void fit_pair(struct fit *fit, size_t window, const struct fit_half *odd,
     fit_count_switch(fit, odd->column, even->column, sqrt(8 * first * second));
 }
 
-/* A thread sample that does not directly follow another has its CPU time to itself, which is more subject to chance. Of
- * two successive ones of a thread in one window, one has an odd and one an even number: each has the CPU time of both. */
+/* A thread sample that does not directly follow another one shares no CPU time with it, so that
+ * chance has a larger effect. Two successive thread samples in one window have an odd and an even
+ * number; each then gets the CPU time of both. */
 static void pair_up(struct fit_windows *w, size_t i, size_t k)
 {
     const struct fit_view *v = w->view;
@@ -193,7 +196,7 @@ static void pair_up(struct fit_windows *w, size_t i, size_t k)
              &(struct fit_half){fit->of[k], v->cpu_ns[k]});
 }
 
-/* How it follows the two samples of its thread before. */
+/* Records how a thread sample follows the two before it. */
 static void look_back(struct fit_windows *w, size_t i, size_t k)
 {
     const struct fit_view *v = w->view;
@@ -250,7 +253,7 @@ static void add_thread_sample(struct fit_windows *w, size_t i, size_t k)
     if (!(cpu_ns > 0) || !(v->stretch->ns[i] > 0))
         return;
     struct link own = links_of(v, w->fit, i, k);
-    if (w->divided || w->own) /* its interval says nothing about its CPU time */
+    if (w->divided || w->own) /* the interval does not show when the CPU time was used */
         own = (struct link){FIT_NOWHERE, FIT_NOWHERE, false};
     if (own.before != FIT_NOWHERE)
         a = w->fit->of[own.before];
@@ -271,18 +274,19 @@ static void add_thread_sample(struct fit_windows *w, size_t i, size_t k)
 
 /* ---- threads that are in every sample ---- */
 
-/* What a sample gets of the intervals around it: WHOLE by the line through all samples, HALF by the line through every
- * other sample, this one among them. */
+/* The part of the surrounding intervals that a sample gets: WHOLE from the line through all
+ * samples, HALF from the line through every other sample, including this one. */
 struct part {
     double whole, half;
 };
 
-/* Follows a thread through the samples. Always inlined, so that it is in registers. */
+/* Follows a thread through the samples. The functions that use it are inlined, to keep it in
+ * registers. */
 struct walk {
     const uint16_t *of;                       /* column of sample i: of[STEP * i] */
-    size_t step, window;                      /* of all parts */
+    size_t step, window;                      /* WINDOW: of all parts */
     struct part before, first, second, after; /* the interval is from FIRST to SECOND */
-    double sum[FIT_ESTIMATES];                /* of earlier samples, which are in COLUMN */
+    double sum[FIT_ESTIMATES];                /* of earlier samples, all in COLUMN */
     uint16_t column;
 };
 
@@ -297,14 +301,14 @@ static void put_sum(struct fit *fit, size_t window, uint16_t column, double whol
     cpu[2] += odd;
 }
 
-/* Ends the sum. */
+/* Adds the sum to its entry. */
 INLINE void end_sum(struct walk *walk, struct fit *fit)
 {
     put_sum(fit, walk->window, walk->column, walk->sum[0], walk->sum[1], walk->sum[2]);
     walk->sum[0] = walk->sum[1] = walk->sum[2] = 0;
 }
 
-/* Adds what sample I got. */
+/* Adds the part that sample I got. */
 INLINE void leave(struct walk *walk, struct fit *fit, size_t i, struct part part)
 {
     if (part.whole == 0 && part.half == 0)
@@ -318,7 +322,7 @@ INLINE void leave(struct walk *walk, struct fit *fit, size_t i, struct part part
     walk->sum[2] += i % 2 == 0 ? 0 : part.half;
 }
 
-/* Adds what the samples around interval I got. */
+/* Adds the parts that the samples around interval I got. */
 INLINE void leave_all(struct walk *walk, struct fit *fit, size_t i)
 {
     leave(walk, fit, i - 2, walk->before);
@@ -328,7 +332,7 @@ INLINE void leave_all(struct walk *walk, struct fit *fit, size_t i)
     walk->before = walk->first = walk->second = walk->after = (struct part){0, 0};
 }
 
-/* Goes to WINDOW before, within or after the interval that ends with sample I. */
+/* Moves on to WINDOW before, within or after the interval that ends with sample I. */
 INLINE void change_window(struct walk *walk, struct fit *fit, size_t i, size_t window)
 {
     leave_all(walk, fit, i);
@@ -336,7 +340,7 @@ INLINE void change_window(struct walk *walk, struct fit *fit, size_t i, size_t w
     walk->window = window;
 }
 
-/* Adds the part of interval I from BEGIN to END. SLOPE: where the lines through every other sample are at samples. */
+/* Adds the part of interval I from BEGIN to END. SLOPE: see find_slopes. */
 INLINE void add_part(struct walk *walk, const double *slope, size_t i, double cpu_ns, double begin,
                      double end)
 {
@@ -352,7 +356,8 @@ INLINE void add_part(struct walk *walk, const double *slope, size_t i, double cp
     walk->after.half += late;
 }
 
-/* Does interval I, with those around it, neither leave the window nor the row? */
+/* Returns whether interval I is in the current window as a whole, and has the same row as those
+ * around it. */
 INLINE bool is_steady(const struct walk *walk, const struct fit_windows *w, size_t i)
 {
     const uint16_t *before = walk->of + walk->step * (i - 2), *of = before + 2 * walk->step;
@@ -361,7 +366,7 @@ INLINE bool is_steady(const struct walk *walk, const struct fit_windows *w, size
            *before == *of && before[n] == *of && of[n] == *of;
 }
 
-/* Adds steady intervals, beginning with number I. Returns the number of the last. */
+/* Adds steady intervals from I on. Returns the number of the last. */
 INLINE size_t add_run(struct walk *walk, const struct fit_windows *w, size_t i,
                       const double *cpu_ns)
 {
@@ -400,13 +405,13 @@ INLINE void add_interval(struct walk *walk, const struct fit_windows *w, const d
     fit_count_switch(w->fit, before[n], *of, cpu_ns);
 }
 
-/* Thread number J of N in every sample. */
+/* Adds thread J of N, all of which are in every sample. */
 INLINE void add_thread(struct fit_windows *w, const double *slope, size_t j, size_t n)
 {
     const struct stretch *s = w->view->stretch;
     const double *cpu_ns = w->view->cpu_ns + j;
     struct walk walk = {.of = w->fit->of + j, .step = n};
-    size_t ran = 0; /* samples up to this one */
+    size_t ran = 0; /* successive samples up to this one */
     for (size_t i = 0; i < s->count; i++) {
         ran = cpu_ns[n * i] > 0 && s->ns[i] > 0 ? ran + 1 : 0;
         bool regular = ran > 2 && i + 1 < s->count && s->ns[i + 1] > 0;
@@ -427,7 +432,8 @@ INLINE void add_thread(struct fit_windows *w, const double *slope, size_t j, siz
     change_window(&walk, w->fit, s->count, 0);
 }
 
-/* At the beginning of each interval, the line from the sample before it to the sample after it. */
+/* The value at the beginning of each interval of the line from the sample before it to the sample
+ * after it. */
 VECTORS
 static void find_slopes(const double *restrict ns, size_t count, double *restrict slope)
 {
@@ -449,7 +455,7 @@ static void add_threads(struct fit_windows *w)
         add_thread(w, slope, j, n);
 }
 
-/* Everything but what fit_add_regular adds. */
+/* Adds the intervals that fit_add_regular leaves out. */
 static void add_ends(struct fit_windows *w)
 {
     size_t n = w->view->threads[0], count = w->view->stretch->count;
@@ -489,7 +495,7 @@ static bool any_without(const uint16_t *column, size_t count)
     return any != 0;
 }
 
-/* Most stretches have no new rows: it is enough to look at all at once whether there are any. */
+/* Most stretches have no new rows, so that all rows are checked at once first. */
 static void find_columns(struct fit *fit, const struct fit_view *v)
 {
     enum { STEP = 8 };

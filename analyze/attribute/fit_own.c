@@ -1,4 +1,4 @@
-/* How much the products of CPU times are too large if each sample has an interval of its own.
+/* By how much the products of CPU times are too large if each sample has its own interval.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_own.h"
 
@@ -6,16 +6,16 @@
 
 #include "analyze/statistics/statistics.h"
 
-#define LONG_STAY   1e-3 /* rates by the mean interval */
+#define LONG_STAY   1e-3 /* rates are in units of 1 / interval */
 #define SHORT_STAY  1e1
-#define SHORT_RATE  1.5 /* of two to three rows that stay for about an interval */
-#define MIN_DIVIDED 8.  /* CPU time is divided among at least so many samples, */
-#define MIN_LENGTH  1e7 /* and over at least so long [ns] */
+#define SHORT_RATE  1.5 /* two to three rows, in which threads stay for about an interval */
+#define MIN_DIVIDED 8.  /* samples that share CPU time, at least */
+#define MIN_LENGTH  1e7 /* time over which they share it, at least [ns] */
 #define MAX_PART    4.
 
 void fit_own_add(struct fit_own *own, const struct fit_own_sample *s)
 {
-    const double most = 0x1p62; /* [ns^2]: of intervals of two seconds; longer ones are gaps */
+    const double most = 0x1p62; /* [ns^2]: from intervals of two seconds; longer ones are gaps */
     double product = s->ns * s->ns_before;
     if (!(product < most) || !(s->ns < most))
         return;
@@ -44,15 +44,16 @@ static bool is_empty(const struct fit_own *own)
     return own->changes <= 0 || own->paired <= 0;
 }
 
-/* The rate by intervals at which the correlation of where a thread is with where it was decays. */
+/* The rate, per interval, at which the correlation between the rows of a thread at two moments
+ * decays. */
 static double rate_of(const struct fit_own *own)
 {
-    double kept = (double)own->changes_of_two / (double)own->changes - 1; /* after an interval */
+    double kept = (double)own->changes_of_two / (double)own->changes - 1; /* after one interval */
     double rate = own->kind == PBIN_OWN_ALIKE ? -log(kept) : 1 / kept - 1;
     return kept > 0 && rate < SHORT_STAY ? fmax(rate, LONG_STAY) : SHORT_STAY;
 }
 
-/* Samples among which CPU time is divided: those of a window, unless it is long. */
+/* The number of samples that share CPU time: those of a window, unless it is long. */
 static double divided_among(const struct fit_own *own)
 {
     double count = (double)own->count, windows = count - (double)own->inside;
@@ -60,14 +61,16 @@ static double divided_among(const struct fit_own *own)
     return windows * most > count ? count / windows : most;
 }
 
-/* Of a correlation that decays with rate 1: its mean between the begin and a moment of a time U. */
+/* The mean of a correlation that decays with rate 1, from the beginning of a time U to any moment
+ * in it. */
 static double mean_from_begin(double u)
 {
     return -expm1(-u) / u;
 }
 
-/* The variance of CPU times with equal intervals, by time and interval, in parts of p (1 - p); S: rate by intervals, N: samples
- * of a window. Without its ends, it is the error of a sum with a random phase. */
+/* The variance of CPU times with equal intervals, per time and interval, in units of p (1 - p). S:
+ * rate per interval, N: samples in a window. Without the ends of the window, it is the error of a
+ * sum with a random phase. */
 static double excess_alike(double s, double n)
 {
     double inner = s < 1e-2 ? s / 6 : 1 / tanh(s / 2) - 2 / s, u = s * n;

@@ -1,18 +1,18 @@
-/* CPU times of rows in windows if samples have intervals of their own, for threads that are in every sample: the same as
- * adding samples one by one, in less time.
+/* The CPU times of rows in windows if samples have their own intervals, for threads that are in
+ * every sample: the same result as adding samples one by one, but faster.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_regular.h"
 
 /* Follows a thread through the samples. */
 struct own_walk {
     struct fit_windows *w;
-    size_t step;        /* thread samples of a sample */
+    size_t step;        /* thread samples per sample */
     const uint16_t *of; /* column of sample i: of[step * i] */
     const double *cpu_ns;
-    size_t window; /* of SUM, which is in COLUMN */
+    size_t window; /* of SUM, all of which is in COLUMN */
     uint16_t column;
     double sum;
-    bool open; /* the sample before ran, in one window, and has no pair yet */
+    bool open; /* the previous sample ran, in one window, and is not yet paired */
 };
 
 static void end_sum(struct own_walk *walk)

@@ -1,12 +1,14 @@
 /* The windows of threads that are in every sample and always run.
  *
- * The lines of fit_lines.c, without a branch for each sample. An interval adds to the samples around it:
+ * These are the lines of fit_lines.c, without a branch for each sample. An interval contributes to
+ * the samples around it:
  *
  *   sample       i-2     i-1      i      i+1
- *   interval i          |=======|              adds to all four
+ *   interval i          |=======|              contributes to all four
  *
- * What a sample gets of all intervals around it is computed for the whole stretch, in vectors, and added to the tally of its
- * column. Only at the edges of a window, where it does not get all of that, is there more to do.
+ * The total that a sample gets from the intervals around it is computed for the whole stretch, in
+ * vectors, and added to the tally of its column. Only samples at the edges of a window, which get
+ * less, need further work.
  *
  * All numbers are multiples of the same unit, so that sums do not depend on the order.
  * SPDX-License-Identifier: MIT */
@@ -21,33 +23,34 @@
 #include "base/memory.h"
 #include "base/vectors.h"
 
-/* CPU time by the line through all samples, and by the line through every other sample, this one among them. */
+/* CPU time from the line through all samples, and from the line through every other sample,
+ * including this one. */
 enum { WHOLE, HALF, LANES };
 typedef double lanes __attribute__((vector_size(LANES * 8)));
 typedef int64_t lane_bits __attribute__((vector_size(LANES * 8)));
-/* VALUE or else OTHER in each lane. */
+/* VALUE where LANE is set, otherwise OTHER. */
 #define EITHER(lane, value, other)                                                                 \
     ((lanes)(((lane) & (lane_bits)(value)) | (~(lane) & (lane_bits)(other))))
 
-/* What samples of a column got in the open window, those with even and those with odd numbers. */
+/* CPU time of a column in the open window, from samples with even and with odd numbers. */
 struct fit_tally {
     lanes sum[2];
 };
 
-/* Intervals that are in one window: from number FIRST, or the part of it that follows an update, up to END, the last of which
- * may be cut by an update, too. */
+/* Consecutive intervals in one window: from interval FIRST, or the part of it after an update, up
+ * to END. The last of them may also be cut by an update. */
 struct segment {
     size_t window, first, end;
     bool begins_cut, ends_cut;
 };
 
-/* Arrays by thread sample. */
+/* Arrays with an element for each thread sample. */
 struct fit_regular {
     double *early, *late; /* parts of an interval, see find_lines */
-    lanes *sum;           /* what a sample gets of all intervals around it */
+    lanes *sum;           /* total from all intervals around it */
     uint64_t *switches;   /* squares of the intervals before and after it that change columns */
-    size_t room;          /* elements of each */
-    size_t even;          /* EARLY and LATE up to this are of equal intervals */
+    size_t room;          /* elements of each array */
+    size_t even;          /* up to here, EARLY and LATE are those of equal intervals */
     struct fit_tally tally[FIT_COLUMNS];
 };
 
@@ -56,18 +59,20 @@ struct regular {
     struct fit_regular *to;
     size_t n;                  /* threads */
     size_t count;              /* samples */
-    size_t end;                /* of the intervals that are added */
+    size_t end;                /* of the intervals to add */
     bool ready;                /* the arrays have been computed */
-    bool even;                 /* all intervals are equal: all of SLOPE would be 0.5 */
+    bool even;                 /* all intervals are equal, so that all of SLOPE would be 0.5 */
     double slope[STRETCH + 1]; /* see find_slopes */
-    bool few;                  /* there are no more than FIT_WORD columns */
-    /* a bit for each column in the window; two times, so that one thread sample does not wait for the other */
+    bool few;                  /* there are at most FIT_WORD columns */
+    /* A bit for each column in the window. There are two sets, so that consecutive thread samples
+     * need not wait for each other. */
     uint64_t seen[2][FIT_COLUMNS / FIT_WORD];
 };
 
 /* ---- segments ---- */
 
-/* The segment that begins with S, whose FIRST is set. Returns whether there is one. */
+/* Fills in the segment S, whose FIRST and BEGINS_CUT are set. Returns false if it begins at or
+ * after END. */
 static bool find_segment(const struct fit_windows *w, size_t end, struct segment *s)
 {
     if (s->first >= end)
@@ -96,7 +101,7 @@ static bool all_positive(const double *values, size_t count)
 VECTORS
 static double highest(const double *values, size_t count)
 {
-    int64_t most = 0; /* the bits of positive numbers sort like the numbers */
+    int64_t most = 0; /* the bits of positive numbers have the order of the numbers */
     for (size_t i = 0; i < count; i++) {
         int64_t bits = (int64_t)bits_of_double(values[i]);
         most = bits > most ? bits : most;
@@ -104,7 +109,7 @@ static double highest(const double *values, size_t count)
     return double_of_bits((uint64_t)most);
 }
 
-/* Do windows follow each other? */
+/* Returns whether each window is the same as the one before it, or the next. */
 VECTORS
 static bool all_follow(const uint16_t *restrict first, const uint16_t *restrict second,
                        size_t count)
@@ -116,7 +121,7 @@ static bool all_follow(const uint16_t *restrict first, const uint16_t *restrict 
     return other <= 1;
 }
 
-/* Are sums of squares integers that fit in a word? */
+/* Returns whether sums of squares are integers that fit in a word. */
 static bool is_exact(const struct fit_view *v)
 {
     double most = highest(v->cpu_ns, v->thread_samples);
@@ -137,7 +142,8 @@ bool fit_is_regular(const struct fit_windows *w)
 
 /* ---- what samples get ---- */
 
-/* At the beginning of each interval, the line from the sample before it to the sample after it. */
+/* The value at the beginning of each interval of the line from the sample before it to the sample
+ * after it. */
 VECTORS
 static void find_slopes(const double *restrict ns, size_t count, double *restrict slope)
 {
@@ -146,7 +152,8 @@ static void find_slopes(const double *restrict ns, size_t count, double *restric
         slope[i] = ns[i - 1] / (ns[i - 1] + ns[i]);
 }
 
-/* The parts of intervals for the sample at their end and for the sample after that, by lines through every other sample. */
+/* The part of each interval that goes to the sample at its end (EARLY) and to the sample after that
+ * (LATE), by the lines through every other sample. */
 VECTORS
 static void find_lines(const double *restrict slope, size_t count, double *restrict early,
                        double *restrict late)
@@ -157,7 +164,7 @@ static void find_lines(const double *restrict slope, size_t count, double *restr
     }
 }
 
-/* From values by sample to values by thread sample. */
+/* Turns values by sample into values by thread sample. */
 VECTORS
 static void repeat(const double *restrict values, size_t count, size_t n, double *restrict each)
 {
@@ -168,7 +175,8 @@ static void repeat(const double *restrict values, size_t count, size_t n, double
             each[n * i + j] = values[i];
 }
 
-/* What thread sample K gets of the intervals around it, from the one before it to the one after it. */
+/* The CPU time that thread sample K gets from the intervals around it, from the one before to the
+ * one after. */
 INLINE void put_nearest(const double *restrict cpu_ns, const double *restrict early,
                         const double *restrict late, size_t n, size_t k, double more,
                         double *restrict sum)
@@ -180,7 +188,8 @@ INLINE void put_nearest(const double *restrict cpu_ns, const double *restrict ea
     sum[LANES * k + HALF] = before + own + (all - after) + more;
 }
 
-/* What thread samples FIRST to END get of all intervals around them; the last N of these: of all but the second after them. */
+/* The CPU time that thread samples FIRST to END get from all intervals around them. For the last N
+ * of them, the second interval after them is left out. */
 VECTORS
 static void add_up(const double *restrict cpu_ns, const double *restrict early,
                    const double *restrict late, size_t n, size_t first, size_t end,
@@ -196,7 +205,8 @@ static void add_up(const double *restrict cpu_ns, const double *restrict early,
         put_nearest(cpu_ns, early, late, n, k, 0, sum);
 }
 
-/* Squares of intervals that end in a column other than that in which they begin, by thread samples: then of those at both of its ends. */
+/* The squares of the intervals that begin in one column and end in another: first by the thread
+ * sample at their end, then summed over both of their ends. */
 VECTORS
 static void find_switches(const uint16_t *restrict of, const double *restrict cpu_ns, size_t n,
                           size_t count, uint64_t *restrict switches)
@@ -214,7 +224,7 @@ static void find_switches(const uint16_t *restrict of, const double *restrict cp
         switches[k] += switches[k + n];
 }
 
-/* Divides the memory of the arrays among them, each of which has SIZE elements. */
+/* Divides one block of memory among the arrays, which have SIZE elements each. */
 static struct fit_regular *reserve(struct fit *fit, size_t size)
 {
     enum { ARRAYS = 5, SPREAD = 5 };
@@ -247,7 +257,7 @@ static bool are_even(const double *ns, size_t count)
     return other == 0;
 }
 
-/* Parts of equal intervals are known, and may be there from an earlier stretch. */
+/* The parts of equal intervals are constants, which may remain from an earlier stretch. */
 static void find_even_lines(struct fit_regular *to, size_t count)
 {
     for (size_t k = to->even; k < count; k++) {
@@ -278,7 +288,7 @@ static void find_lines_of(struct regular *r)
     repeat(late, count, r->n, r->to->late);
 }
 
-/* Computes the arrays, which not all stretches need. */
+/* Computes the arrays. Not all stretches need them. */
 static void prepare(struct regular *r)
 {
     struct fit *fit = r->w->fit;
@@ -295,12 +305,14 @@ static void prepare(struct regular *r)
 
 /* ---- what intervals add ---- */
 
-/* What an interval adds to the samples from the second before its end to the first after. */
+/* The CPU time that an interval contributes to four samples, from the second before its end to the
+ * first after it. */
 struct around {
     lanes sum[4];
 };
 
-/* The same for CPU time: the lines give these parts of it to the sample at its end, and to the one after that. */
+/* Divides CPU time: the lines assign these parts of it to the sample at the end of the interval
+ * (WHOLE, EARLY) and to the one after that (LATE). */
 INLINE struct around divide(double cpu_ns, double whole, double early, double late)
 {
     double all = fit_to_tick(cpu_ns), own = fit_to_tick(cpu_ns * whole);
@@ -308,13 +320,13 @@ INLINE struct around divide(double cpu_ns, double whole, double early, double la
     return (struct around){{{0, all - half}, {all - own, all - next}, {own, half}, {0, next}}};
 }
 
-/* The same for thread sample K, of a whole interval. */
+/* Divides the CPU time of thread sample K, for a whole interval. */
 INLINE struct around divide_whole(const struct regular *r, size_t k)
 {
     return divide(r->w->view->cpu_ns[k], 0.5, r->to->early[k], r->to->late[k]);
 }
 
-/* The same for interval I of thread J from BEGIN to END. */
+/* Divides the CPU time of thread J in interval I, from BEGIN to END. */
 INLINE struct around divide_cut(const struct regular *r, size_t n, size_t j, size_t i, double begin,
                                 double end)
 {
@@ -324,13 +336,13 @@ INLINE struct around divide_cut(const struct regular *r, size_t n, size_t j, siz
                   middle * high);
 }
 
-/* Adds to what sample I got, which is in COLUMN. */
+/* Adds SUM to the tally of sample I, which is in COLUMN. */
 INLINE void put(const struct regular *r, uint16_t column, size_t i, const lanes *sum)
 {
     r->to->tally[column].sum[i % 2] += *sum;
 }
 
-/* Notes the columns of thread samples K to END. */
+/* Marks the columns of thread samples K to END as seen. */
 INLINE void see(struct regular *r, size_t k, size_t end)
 {
     const uint16_t *of = r->w->fit->of;
@@ -342,7 +354,7 @@ INLINE void see(struct regular *r, size_t k, size_t end)
         r->seen[k % 2][of[k] / FIT_WORD] |= UINT64_C(1) << of[k] % FIT_WORD;
 }
 
-/* Adds to the samples around interval I of a thread, from number FROM of them to number END. */
+/* Adds to the samples around interval I of a thread, to numbers FROM to END of the four. */
 INLINE void put_around(struct regular *r, const uint16_t *of, size_t n, size_t i, size_t from,
                        size_t end, const struct around *add)
 {
@@ -350,8 +362,8 @@ INLINE void put_around(struct regular *r, const uint16_t *of, size_t n, size_t i
         put(r, of[n * (i + l - 2)], i + l, &add->sum[l]);
 }
 
-/* The beginning of a segment whose whole intervals are from FIRST to END: samples before it get what these add to them, and its
- * own do not get what earlier ones add. */
+/* Begins a segment whose whole intervals are FIRST to END: adds what these contribute to samples
+ * before the segment, and subtracts what earlier intervals contribute to its own samples. */
 INLINE void begin_segment(struct regular *r, const struct segment *s, size_t n, size_t j,
                           size_t first, size_t end)
 {
@@ -371,7 +383,7 @@ INLINE void begin_segment(struct regular *r, const struct segment *s, size_t n, 
                s->begins_cut || first < end ? 4 : 0, &add);
 }
 
-/* The end of it: its samples do not get what later intervals add. */
+/* Ends it: subtracts what later intervals contribute to its samples. */
 INLINE void end_segment(struct regular *r, const struct segment *s, size_t n, size_t j,
                         size_t first, size_t end)
 {
@@ -391,7 +403,7 @@ INLINE void end_segment(struct regular *r, const struct segment *s, size_t n, si
     put_around(r, r->w->fit->of + j, n, end, 0, s->ends_cut ? 4 : 3, &add);
 }
 
-/* Thread number J of N in a segment. */
+/* Adds thread J of N in a segment. */
 INLINE void walk_thread(struct regular *r, const struct segment *s, size_t n, size_t j)
 {
     const uint16_t *of = r->w->fit->of + j;
@@ -408,7 +420,8 @@ INLINE void walk_thread(struct regular *r, const struct segment *s, size_t n, si
         end_segment(r, s, n, j, first, end);
 }
 
-/* The CPU time of a thread in a segment, whose columns must be OWN up to the last but one; else negative. */
+/* The CPU time of a thread in a segment whose columns, up to the last but one, are all OWN;
+ * otherwise a negative number. */
 INLINE double steady_sum(const struct regular *r, const struct segment *s, size_t n, size_t j,
                          uint16_t own)
 {
@@ -430,8 +443,9 @@ INLINE double steady_sum(const struct regular *r, const struct segment *s, size_
     return other == 0 ? sum : -1;
 }
 
-/* The same if all samples of the segment are in one column, as well as, with AROUND, the two before and the one after it:
- * each estimate gives it all CPU time. Returns false if they are not. */
+/* Adds thread J if all of its samples in the segment are in one column and, if AROUND, so are the
+ * two before and the one after the segment: each estimate then assigns all CPU time to this column.
+ * Otherwise returns false. */
 INLINE bool add_steady(struct regular *r, const struct segment *s, size_t n, size_t j, bool around)
 {
     const uint16_t *of = r->w->fit->of + j;
@@ -463,14 +477,14 @@ INLINE void add_threads(struct regular *r, const struct segment *s, size_t n)
 
 /* ---- intervals of their own ---- */
 
-/* CPU time in one column by all estimates. */
+/* Adds CPU time that all estimates assign to one column. */
 INLINE void put_same(const struct regular *r, uint16_t column, double cpu_ns)
 {
     put(r, column, 0, &(lanes){cpu_ns, cpu_ns});
     put(r, column, 1, &(lanes){0, cpu_ns});
 }
 
-/* Two samples that are taken for both of them, see fit_pair. */
+/* Adds two samples, each of which represents both; see fit_pair. */
 INLINE void put_pair(const struct regular *r, const struct fit_half *odd,
                      const struct fit_half *even)
 {
@@ -481,7 +495,7 @@ INLINE void put_pair(const struct regular *r, const struct fit_half *odd,
         fit_count_switch(r->w->fit, odd->column, even->column, sqrt(8 * first * second));
 }
 
-/* Thread number J of N in a segment. */
+/* Adds thread J of N in a segment. */
 INLINE void walk_own(struct regular *r, const struct segment *s, size_t n, size_t j)
 {
     const uint16_t *of = r->w->fit->of + j;
@@ -511,8 +525,8 @@ INLINE void add_own_threads(struct regular *r, const struct segment *s, size_t n
             walk_own(r, s, n, j);
 }
 
-/* Adds to OWN what add_own_threads does not know: thread samples of N threads that follow two others, their CPU times and
- * products. */
+/* Adds to OWN the values that add_own_threads lacks: the number of thread samples of N threads that
+ * follow two others, their CPU times, and their products. */
 VECTORS
 static void add_products(const double *restrict cpu_ns, const uint16_t *restrict of, size_t n,
                          size_t count, struct fit_own *own)
@@ -533,7 +547,7 @@ static void add_products(const double *restrict cpu_ns, const uint16_t *restrict
     own->changes_of_two += changes_of_two;
 }
 
-/* And how many are in one window with the one before. */
+/* Counts those that are in one window with their predecessor. */
 VECTORS
 static size_t count_inside(const uint16_t *restrict first, const uint16_t *restrict second,
                            size_t count)
@@ -554,7 +568,7 @@ static void look_back(const struct regular *r)
 
 /* ---- complete windows ---- */
 
-/* Intervals that are not regular are in entries. */
+/* Adds the intervals that are not regular, which are in entries. */
 static void take_entries(struct regular *r, size_t window)
 {
     struct fit *fit = r->w->fit;
@@ -567,7 +581,8 @@ static void take_entries(struct regular *r, size_t window)
     }
 }
 
-/* Moves the tallies of the columns in BITS, which begin with FIRST, to INNER. In vectors of two estimates. */
+/* Moves the tallies of the columns in BITS, which start at FIRST, to INNER, in vectors of two
+ * estimates. */
 INLINE void take_tallies_of(struct regular *r, uint64_t bits, size_t first, struct fit_inner *inner)
 {
     const lane_bits no_sign = INT64_MAX - (lane_bits){0};
@@ -618,14 +633,14 @@ INLINE void take_tallies(struct regular *r, struct fit_inner *inner)
     }
 }
 
-/* The first and the last window may continue in other stretches: they remain in entries. */
+/* Moves the first or last window to entries, because it may continue in another stretch. */
 static void put_entries(struct regular *r, size_t window, const struct fit_inner *inner)
 {
     for (size_t i = 0; i < inner->count; i++) {
         double *cpu = fit_entry_of(r->w->fit, window, inner->column[i]);
         for (size_t e = 0; e < FIT_ESTIMATES; e++)
             cpu[e] += inner->cpu[e][i];
-        r->w->total[inner->column[i]] -= inner->cpu[0][i]; /* entries are counted later */
+        r->w->total[inner->column[i]] -= inner->cpu[0][i]; /* added again with the entries */
     }
 }
 

@@ -6,27 +6,30 @@
 #include "analyze/attribute/fit_windows.h"
 #include "base/bytes.h"
 
-/* A regular stretch has intervals before and after these. */
+/* The numbers of intervals at the beginning and end of a stretch that fit_add_regular leaves
+ * out. */
 enum { FIT_REGULAR_FROM = 2, FIT_REGULAR_END = 1 };
 
-/* Can fit_add_regular add the stretch? */
+/* Returns whether fit_add_regular can add the stretch. */
 bool fit_is_regular(const struct fit_windows *windows);
 
-/* Adds all intervals, to the same bits as fit_add_lines one by one; without intervals of their own, except the first
- * FIT_REGULAR_FROM and the last FIT_REGULAR_END, which must be in the entries of windows. Takes the windows from TAKEN_FROM to
- * TAKEN_END. */
+/* Adds all intervals, with the same bits as adding them one by one with fit_add_lines. If samples
+ * do not have their own intervals, it leaves out the first FIT_REGULAR_FROM and the last
+ * FIT_REGULAR_END, which must already be in the entries of windows. Sets TAKEN_FROM and TAKEN_END;
+ * the complete windows between them are then in the sums. */
 void fit_add_regular(struct fit_windows *windows);
 
-/* Adds the CPU time that COLUMN used in a window. */
+/* The estimates of the CPU time that COLUMN used in WINDOW [ns], to add to; a new entry is zero.
+ * Valid until the next call. */
 double *fit_entry_of(struct fit *fit, size_t window, uint16_t column);
 
-/* Adds a square of any size to both columns. */
+/* Adds SQUARE [ns^2], which may have any size, to SWITCHED of both columns. */
 void fit_put_switch(struct fit *fit, uint16_t a, uint16_t b, double square);
 
-/* Counts an interval with CPU_NS that begins in column A and ends in B, if these differ. */
+/* Counts an interval with CPU_NS that begins in column A and ends in B, if they differ. */
 static inline void fit_count_switch(struct fit *fit, uint16_t a, uint16_t b, double cpu_ns)
 {
-    const double large = 0x1.8p52, small = 0x1p42; /* 2^20 thread samples of them fit */
+    const double large = 0x1.8p52, small = 0x1p42; /* below this, 2^20 squares fit in a word */
     double square = cpu_ns * cpu_ns;
     if (a == b || ((a == FIT_WAITS || b == FIT_WAITS) && !fit->waits_unknown))
         return;
@@ -45,8 +48,9 @@ struct fit_half {
     double cpu_ns;
 };
 
-/* Two successive samples of a thread in one window, each with CPU time of its own: the estimates from odd and from even samples use
- * one of them for both. */
+/* Corrects the estimates for two successive samples of a thread in one window, each with its own
+ * CPU time, which has been added: the estimates from odd and from even samples use one of them for
+ * both. */
 void fit_pair(struct fit *fit, size_t window, const struct fit_half *odd,
               const struct fit_half *even);
 

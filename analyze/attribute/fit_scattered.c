@@ -1,14 +1,17 @@
-/* CPU times that are not known where windows end.
+/* CPU times that are not known at the ends of windows.
  *
- * A sampler that looks at random moments knows the CPU time of a thread only now and then, and divides it equally among the
- * n looks since that found the thread running, c each. A window that ends in between gets c for each of its looks, which is
- * right on average. k looks in a row of a window have the error c^2 k (n - k) / (n - 1) if moments are independent, and
- * looks in k and in l have -c^2 k l / (n - 1) together: signs at random, less their mean among the n looks, have these squares
- * and products on average. So each look gets such an error, with which CPU times are estimated twice more: products of
- * x + e and of x - e are as much larger than those of x as those of x are larger than the true ones.
+ * A sampler that looks at threads at random moments may read the CPU time of a thread only now and
+ * then, and divide it equally among the n looks since then that found the thread running; each gets
+ * c. A window that ends in between gets c for each of its looks, which is right on average. If the
+ * moments are independent, k consecutive looks in a window have the variance c^2 k (n - k) / (n -
+ * 1), and the covariance of k looks in one window and l in another is -c^2 k l / (n - 1). Random
+ * signs, minus their mean over the n looks, have these squares and products on average. Each look
+ * therefore gets such an error e, with which CPU times are estimated two more times: the products
+ * of x + e and of x - e exceed those of x by as much as those of x exceed the true ones.
  *
- * Moments whose intervals have the coefficient of variation v are less random, by v^2, and all threads are looked at in the same ones.
- * If a look finds a running thread in the part q of cases, the thread has (1 - q) (1 - v^2) for itself on top of that.
+ * If the intervals between moments have the coefficient of variation v, the moments are less
+ * random, by v^2, and all threads share them. If the part q of all looks finds the thread running,
+ * it has an additional variance of its own: (1 - q) (1 - v^2).
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
@@ -17,14 +20,14 @@
 #include "analyze/attribute/fit_windows.h"
 #include "base/memory.h"
 
-/* CPU time may be unknown at one of so many updates of the sensor, and at one of so many ends of windows after these were joined
- * where the program shares it. */
+/* The CPU time may be unknown at one in MAX_OPEN updates of the sensor, and, after windows were
+ * joined where the program shares CPU time, at one in MAX_LEFT_OPEN of their ends. */
 enum { MAX_OPEN = 5, MAX_LEFT_OPEN = 20 };
 enum {
-    LONG = 32,        /* looks that found a thread running, in a window */
-    LEAST_LENGTH = 16 /* samples: a thread that always runs shares CPU time among so many */
+    LONG = 32,        /* looks per window that found a thread running */
+    LEAST_LENGTH = 16 /* samples: a thread that always runs shares CPU time among these */
 };
-#define MAX_SPREAD 2. /* squared coefficient of variation of intervals; beyond, a few are gaps */
+#define MAX_SPREAD 2. /* squared coefficient of variation of intervals; above it, some are gaps */
 
 /* ---- where windows end ---- */
 
@@ -46,7 +49,8 @@ static void find_open(const struct fit_windows *w, bool *open)
     }
 }
 
-/* Is the CPU time unknown at more than one of MOST ends of windows? Windows continue WITH_NEXT (NULL: none does). */
+/* Returns whether the CPU time is unknown at more than one in MOST ends of windows. WITH_NEXT marks
+ * windows that continue (NULL: none). */
 static bool are_unknown(const struct fit_windows *w, const bool *open, const bool *with_next,
                         size_t most)
 {
@@ -87,10 +91,10 @@ void fit_scattered_join(const struct fit_windows *w, bool *with_next)
 
 /* ---- errors ---- */
 
-/* What is random about the looks of a stretch. */
+/* The randomness of the looks of a stretch. */
 struct interval_moments {
-    double mean;   /* interval [ns] */
-    double spread; /* its squared coefficient of variation */
+    double mean;   /* of intervals [ns] */
+    double spread; /* squared coefficient of variation of intervals */
 };
 
 static struct interval_moments measure(const struct stretch *s)
@@ -104,7 +108,7 @@ static struct interval_moments measure(const struct stretch *s)
     return (struct interval_moments){sum / count, fmin(MAX_SPREAD, fmax(0, spread))};
 }
 
-/* Bits that depend on X as if at random, the same in each run (splitmix64). */
+/* Bits that depend on X like random ones, but are the same in each run (splitmix64). */
 static inline uint64_t random_bits(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
@@ -118,7 +122,8 @@ static inline double either(double value, uint64_t bits)
     return (bits & 1) != 0 ? value : -value;
 }
 
-/* The error of each thread for itself: it is found running in a part of the looks. */
+/* Sets the part of the error that each thread has on its own, because only some looks find it
+ * running. */
 static void find_own(struct fit_times *t, const struct interval_moments *m)
 {
     for (uint32_t j = 0; j < t->threads; j++) {
@@ -128,7 +133,7 @@ static void find_own(struct fit_times *t, const struct interval_moments *m)
     }
 }
 
-/* Draws the error of each look, by its CPU time, and the sum of the errors of each mean. */
+/* Draws the error of each look, in units of its CPU time, and sums the errors by mean. */
 static void draw(const struct fit_view *v, struct fit_times *t)
 {
     struct interval_moments m = measure(v->stretch);
@@ -159,8 +164,8 @@ static void settle(struct fit_times *t)
     }
 }
 
-/* A change of row anywhere among the N looks of MEAN has the error n (n + 1) / 6 (n - 1) c^2 on average, of which
- * fit_count_switch expects twelve times as much. */
+/* A change of row anywhere among the n looks of MEAN has the average error c^2 n (n + 1) / (6 (n -
+ * 1)); fit_count_switch expects twelve times as much. */
 static void count_change(struct fit *fit, struct fit_mean *mean, uint16_t column)
 {
     double n = (double)mean->samples;
@@ -169,7 +174,7 @@ static void count_change(struct fit *fit, struct fit_mean *mean, uint16_t column
     mean->column = column;
 }
 
-/* Sample I ended with K, which ran. */
+/* Adds thread sample K, which ran and ends sample I. */
 static void add_look(struct fit_windows *w, size_t i, size_t k)
 {
     struct fit *fit = w->fit;

@@ -17,7 +17,8 @@ void fit_seen_free(struct fit_seen *seen)
     free(seen->waits);
 }
 
-/* Numbers the threads of VIEW. Returns how many there are; 0 if their CPU times are not intervals. */
+/* Numbers the threads of VIEW. Returns how many there are, or 0 if their CPU times are not
+ * intervals. */
 static size_t number_threads(struct fit_seen *seen, const struct fit_view *view)
 {
     size_t threads = 0;
@@ -34,7 +35,7 @@ static size_t number_threads(struct fit_seen *seen, const struct fit_view *view)
     return threads;
 }
 
-/* All threads wait in all samples. */
+/* Starts with all threads waiting in all samples. */
 static void begin(struct fit_seen *seen, const struct fit_view *view, size_t threads)
 {
     size_t count = view->stretch->count;

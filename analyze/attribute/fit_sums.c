@@ -1,7 +1,8 @@
 /* Sums of products over windows.
  *
- * Most windows add to one or more machine words for each pair of their columns, which fit_flush adds to the exact sums
- * before they can overflow. Each product is rounded alone, so that the sums do not depend on the order of windows.
+ * Most windows are added to machine words, for each pair of their columns. fit_flush adds these to
+ * the exact sums before they can overflow. Each product is rounded separately, so that the sums do
+ * not depend on the order of windows.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit.h"
 
@@ -12,17 +13,18 @@
 #include "base/memory.h"
 #include "base/vectors.h"
 
-/* A window in which threads used more CPUs than this has a wrong time. */
+/* A window in which threads used more CPUs than this has a wrong duration. */
 enum { MAX_CPUS = 1 << 12, SUM_ROOM = 10 };
 
-/* Words have units of 2^-18 ns and 2^-46 J. A product must be less than 2^51 of them, and a sum less than 2^62. */
+/* Words have units of 2^-18 ns and 2^-46 J. A product must be below 2^51 units, and a sum below
+ * 2^62. */
 enum { WORD_TIME = 18, WORD_ENERGY = 46 };
-#define NS_PART     0x1p-44 /* of such a sum */
+#define NS_PART     0x1p-44 /* of the largest such sum */
 #define JOULE_PART  0x1p-16
 #define MAX_PART    0x1p-11
-#define MAX_NS      0x1p32 /* of which 2^12 fit in a word */
+#define MAX_NS      0x1p32 /* 2^12 of these fit in a word */
 #define MAX_J       0x1p4
-#define MAX_BATCHED 0.5 /* the same for the windows of a batch, without the last */
+#define MAX_BATCHED 0.5 /* the same for the windows of a batch, except the last */
 
 static inline void add_product(struct fit *fit, exact *sum, double value, int shift)
 {
@@ -32,7 +34,8 @@ static inline void add_product(struct fit *fit, exact *sum, double value, int sh
         fit->overflow = true;
 }
 
-/* The products of X and Y, of which each has three estimates, into GROUP and the one after all. */
+/* Adds the products of X and Y, which have three estimates each, to GROUP and to the group after
+ * the last. */
 static void add_products(struct fit *fit, size_t group, size_t a, size_t b, const double *x,
                          const double *y, double scale)
 {
@@ -47,7 +50,7 @@ static void add_products(struct fit *fit, size_t group, size_t a, size_t b, cons
     add_product(fit, fit_sum(fit, FIT_GROUPS, a, b), half - all, shift);
 }
 
-/* What does not depend on columns. */
+/* Adds the products that do not depend on columns. */
 static void add_window(struct fit *fit, size_t group, double ns, double joule)
 {
     fit->switched[FIT_TIME]++;
@@ -79,7 +82,7 @@ static bool is_usable(const struct fit_window *w)
     return true;
 }
 
-/* The products of the columns of a window, without words. */
+/* Adds the products of the columns of a window without using words. */
 static void add_exactly(struct fit *fit, size_t group, const struct fit_inner *w)
 {
     double time[] = {w->ns, w->ns, w->ns}, energy[] = {w->energy, w->energy, w->energy};
@@ -94,8 +97,9 @@ static void add_exactly(struct fit *fit, size_t group, const struct fit_inner *w
     }
 }
 
-/* A window that is shifted slightly contains as much time of each row on average, but less of what the sensor measured. The
- * products are too large by half of the square of the time that it should not contain, at the mean of its rows. */
+/* A window that is slightly shifted contains the same time of each row on average, but less of the
+ * time that the sensor measured. The products are too large by half of the square of the time that
+ * does not belong to the window, at the average of its rows. */
 static void subtract_edges(struct fit *fit, size_t group, const struct fit_inner *w)
 {
     double all = 0, scale = w->edges / 2 / w->ns;
@@ -113,50 +117,53 @@ static void subtract_edges(struct fit *fit, size_t group, const struct fit_inner
 
 /* ---- in words ---- */
 
-/* VALUE, of less than 2^51 units, in units of 2^-SHIFT. */
+/* VALUE, which is below 2^51 units, in units of 2^-SHIFT. */
 static inline int64_t to_word(double value, int shift)
 {
     double round = 1.5 * double_of_bits((uint64_t)(1023 + 52 - shift) << 52);
     return (int64_t)(bits_of_double(value + round) - bits_of_double(round));
 }
 
-/* A product, corrected, and what the correction takes away: the sums of both are side by side, so that one addition is enough
- * for a pair of columns. */
+/* A corrected product, and the amount that the correction removes. The sums of both are side by
+ * side, so that a single addition is enough for a pair of columns. */
 typedef int64_t words __attribute__((vector_size(16)));
 enum { CORRECTED, TAKEN, WORDS };
 
-/* The sums of all groups are larger than the caches of a core, and the next window is often of another group. Windows are
- * collected, and added when there are many of a group. Each is a row of doubles: a head, the numbers of the columns, and
- * the estimates of their CPU times: all three, or one if they do not differ. */
+/* The sums of all groups exceed the caches of a core, and the next window often belongs to another
+ * group. Windows are therefore collected in a batch, and added when a group has many of them. Each
+ * is a row of doubles: a head, the numbers of its columns, and the estimates of their CPU times
+ * (all three, or one if they do not differ). */
 enum { HEAD_NS, HEAD_ENERGY, HEAD_COUNT, HEAD };
 
-/* Doubles of a batch; the sums of up to SMALL_ROOM columns are in the caches anyway, where a batch should be, too. */
+/* Doubles of a batch. The sums of up to SMALL_ROOM columns fit in the caches; the batch should fit
+ * there, too. */
 enum { BATCH = 24576, SMALL_BATCH = 768, SMALL_ROOM = 64 };
 
 enum { LANES = 4 };
 
-/* The products of a window: of COUNT columns, with three estimates of each. */
+/* The factors of a window: COUNT columns with three estimates each. */
 struct terms {
     double ns, energy;
     size_t count;
     bool varies;
     const uint16_t *column;  /* ascending */
-    const double *x, *y, *z; /* readable up to a multiple of LANES */
+    const double *x, *y, *z; /* readable up to the next multiple of LANES */
 };
 
-/* Products are computed in explicit vectors: compilers would take loops of that length apart. */
+/* Products use explicit vectors, because compilers would split loops of this length. */
 typedef double lanes __attribute__((vector_size(LANES * 8)));
 typedef double loose __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
 typedef int64_t lane_words __attribute__((vector_size(LANES * 8)));
 typedef int64_t loose_words __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
 #define LOAD(values) (*(const loose *)(values))
 
-/* As to_word of a time. */
+/* The same as to_word for times. */
 #define TO_WORDS(value, round) ((lane_words)((value) + (round)) - (lane_words)(round))
 #define ROUND(shift)           (1.5 * (double)(INT64_C(1) << (52 - (shift))) - (lanes){0})
 
-/* Adds the products of column number I with COUNT of four columns, from number J, to its row of words. COUNT is a constant, so
- * that nothing is written twice. If estimates do not differ, there is nothing to correct. */
+/* Adds the products of column I with COUNT of the four columns from J on to its row of words. COUNT
+ * is a constant, to avoid duplicate code. If the estimates do not differ, there is nothing to
+ * correct. */
 INLINE void add_four(const struct terms *t, size_t i, size_t j, size_t count, double per_ns,
                      words *restrict row)
 {
@@ -182,7 +189,8 @@ INLINE void add_four(const struct terms *t, size_t i, size_t j, size_t count, do
         row[column[3]] += __builtin_shufflevector(odd, odd, 2, 3);
 }
 
-/* The products of COUNT columns, from number I, with time and energy, whose words begin their rows. */
+/* Adds the products of COUNT columns, from I on, with time and energy, the words of which are at
+ * the beginning of each row. */
 INLINE void add_heading(const struct terms *t, size_t i, size_t count, double rate,
                         words *const *row)
 {
@@ -209,8 +217,9 @@ INLINE void add_heading(const struct terms *t, size_t i, size_t count, double ra
         *(loose_words *)row[3] += __builtin_shufflevector(odd_ns, odd_joule, 2, 3, 6, 7);
 }
 
-/* The products of COUNT columns, from number I, with those up to them; COUNT is a constant, and I a multiple of LANES. Steps of
- * constant length, because columns vary in number, which branches would not predict. */
+/* Adds the products of COUNT columns, from I on, with themselves and all columns before them. COUNT
+ * is a constant, and I a multiple of LANES. Steps have a constant length, because the number of
+ * columns varies, which would make branches hard to predict. */
 INLINE void add_rows(const struct terms *t, size_t i, size_t count, words *restrict sums)
 {
     double per_ns = 1 / t->ns, rate = t->energy / t->ns;
@@ -240,14 +249,14 @@ INLINE void add_terms(const struct terms *terms, bool varies, words *restrict su
         add_rows(&t, i, 1, sums);
 }
 
-/* How many are in a batch. */
+/* The number of estimates that a batch contains. */
 static inline size_t estimates(bool varies)
 {
     return varies ? FIT_ESTIMATES : 1;
 }
 
-/* The sums of a batch that do not depend on columns. Each value is two words, in units of 2^-FINE and coarser ones, which
- * together are as exact as add_window. */
+/* The sums of a batch that do not depend on columns. Each value consists of two words, one in
+ * coarse units and one in units of 2^-FINE, which together are as exact as add_window. */
 struct heads {
     uint64_t count;
     struct fine {
@@ -299,7 +308,7 @@ static exact whole_of(const struct fine *sum, int shift, int fine)
     return sum->high * ((exact)1 << (fine - shift)) + sum->low;
 }
 
-/* As add_window. */
+/* The same as add_window. */
 static void add_heads(struct fit *fit, size_t group, const struct heads *h)
 {
     fit->switched[FIT_TIME] += h->count;
@@ -333,7 +342,7 @@ static void flush_group(struct fit *fit, size_t group)
     fit->used[group] = 0;
 }
 
-/* Makes room for what adds PART of the largest word. */
+/* Makes room for words that grow by PART of the largest word. */
 static void use_words(struct fit *fit, size_t group, double part)
 {
     if (fit->words_room < fit->room) {
@@ -348,7 +357,7 @@ static void use_words(struct fit *fit, size_t group, double part)
     fit->used[group] += part;
 }
 
-/* Fetches words that will be needed in an order without pattern. */
+/* Prefetches words that will be needed in an irregular order. */
 static void prefetch(const int64_t *word, size_t count)
 {
     for (size_t i = 0; i < count; i += 8)
@@ -371,7 +380,8 @@ static void add_batch(struct fit *fit, size_t group)
     fit->batch_part[group] = 0;
 }
 
-/* The window is after those in the batch of its group, and becomes part of the batch when it is taken. */
+/* The window follows those in the batch of its group, and becomes part of the batch in
+ * fit_take_inner. */
 void fit_begin_inner(struct fit *fit, struct fit_inner *w, size_t count)
 {
     size_t group = w->group = group_of(w->end), columns = (count + 3) / 4;
@@ -387,7 +397,7 @@ void fit_begin_inner(struct fit *fit, struct fit_inner *w, size_t count)
         w->cpu[e] = row + columns + e * count;
 }
 
-/* Adds a window that uses PART of the range of words to its batch. */
+/* Adds to its batch a window that uses PART of the range of words. */
 static void put_batch(struct fit *fit, size_t group, const struct fit_inner *w, double part)
 {
     double *head = fit->batch[group] + fit->batched[group];
@@ -406,7 +416,8 @@ void fit_flush(struct fit *fit)
         flush_group(fit, g);
 }
 
-/* What few windows need. Not part of fit_take_inner, which would save more registers for it. */
+/* Adds products that few windows have. Kept out of fit_take_inner, which would otherwise save more
+ * registers. */
 static __attribute__((noinline)) void add_uncertain(struct fit *fit, const struct fit_inner *w)
 {
     if (w->variance > 0)
@@ -427,7 +438,7 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
         return;
     if (w->variance > 0 || w->edges > 0)
         add_uncertain(fit, w);
-    /* 2 x x' - (y y' + z z') / 2 */
+    /* bounds of 2 x x' - (y y' + z z') / 2 */
     double most = w->varies && w->most_of_each > w->most ? w->most_of_each : w->most;
     double cpus = most / w->ns, ns = 3 * most * (cpus > 1 ? cpus : 1);
     double joule = 3 * cpus * fabs(w->energy);
@@ -441,7 +452,7 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
     put_batch(fit, w->group, w, part);
 }
 
-/* The columns of a window in ascending order. */
+/* Sorts the columns of a window in ascending order. */
 static void sort_columns(const struct fit_window *w, size_t *order)
 {
     for (size_t i = 0; i < w->count; i++) {

@@ -10,12 +10,12 @@
 
 enum {
     MIN_ALIKE = 2,
-    SHORT_STAY =
-        8 /* samples: a thread that waits and runs in turn for less than this is not well seen */
+    SHORT_STAY = 8 /* samples: a thread that changes faster is not well seen */
 };
-/* By how much intervals differ from CPU times, at least, unless the thread was seen waiting. */
+/* The least difference between intervals and CPU times, relative to the intervals, unless the
+ * thread was seen waiting. */
 #define MIN_SPREAD 0.25
-/* If a thread is seen at random moments, it runs for about as long as its CPU time. */
+/* A thread that is seen at random moments is seen running for about its CPU time. */
 #define MAX_RATIO 2.0
 
 void fit_times_free(struct fit_times *t)
@@ -35,7 +35,8 @@ static inline bool is_alike(double cpu_ns, double other)
     return fabs(cpu_ns - other) <= FIT_ALIKE;
 }
 
-/* Did all thread samples, of N threads, run, and for a CPU time that differs from the one before? */
+/* Returns whether all thread samples, of N threads, ran, with a CPU time that differs from the one
+ * before. */
 VECTORS
 static bool all_differ(const double *cpu_ns, size_t n, size_t count)
 {
@@ -59,7 +60,7 @@ static void reserve(struct fit_times *t, size_t count)
     mem_reserve(&t->looks, &t->look_capacity, count + 1, sizeof *t->looks);
 }
 
-/* The thread sample of the same thread before K, of sample I. */
+/* The thread sample of the same thread before K, which is in sample I. */
 static uint32_t previous_of(const struct fit_view *v, size_t i, size_t k)
 {
     if (v->uses != NULL)
@@ -79,7 +80,8 @@ bool fit_times_differ(const struct fit_view *v)
     return same && all_differ(v->cpu_ns, v->threads[0], v->thread_samples);
 }
 
-/* Did all thread samples, of N threads, run, and too few for the same CPU time as the one before? */
+/* Returns whether all thread samples, of N threads, ran, and fewer than MIN_ALIKE have the same CPU
+ * time as the one before. */
 VECTORS
 static bool few_alike(const double *cpu_ns, size_t n, size_t count)
 {
@@ -93,7 +95,9 @@ static bool few_alike(const double *cpu_ns, size_t n, size_t count)
     return waited == 0 && alike < MIN_ALIKE;
 }
 
-/* Uses CPU_NS for the CPU time of the latest sample that ran. */
+/* Returns whether at least MIN_ALIKE thread samples have the same CPU time as the last one of their
+ * thread that ran. Uses CPU_NS of T for the CPU time of the latest sample in which the thread
+ * ran. */
 static bool any_alike(struct fit_times *t, const struct fit_view *v)
 {
     size_t alike = 0;
@@ -110,7 +114,7 @@ static bool any_alike(struct fit_times *t, const struct fit_view *v)
     return alike >= MIN_ALIKE;
 }
 
-/* Sample I ended with K, which ran. */
+/* Adds thread sample K, which ran and ends sample I, to its mean. */
 static void enter_mean(struct fit_times *t, struct fit_looks *looks, size_t i, size_t k,
                        double cpu_ns)
 {
@@ -132,7 +136,7 @@ static void enter_mean(struct fit_times *t, struct fit_looks *looks, size_t i, s
     looks->open_ns = 0;
 }
 
-/* PREVIOUS is the same thread in the sample before, or in an earlier one if FAR. */
+/* PREVIOUS is the same thread in the sample before; FAR: in an earlier one, or there is none. */
 static void look_at(struct fit_times *t, const struct fit_view *v, uint32_t previous, bool far,
                     size_t i, size_t k)
 {
@@ -178,15 +182,15 @@ static bool is_seen_at_random(const struct fit_looks *l)
            (l->waited > 0 || l->spread > MIN_SPREAD * l->ns);
 }
 
-/* Does it wait and run in turn, too briefly to be seen well? */
+/* Returns whether the thread alternates between waiting and running too fast to be well seen. */
 static bool is_restless(const struct fit_looks *l)
 {
-    size_t stays = l->ran < l->waited ? l->ran : l->waited; /* samples in the shorter ones */
+    size_t stays = l->ran < l->waited ? l->ran : l->waited; /* samples in the state that is rarer */
     return is_seen_at_random(l) && 2 * stays < SHORT_STAY * l->changes;
 }
 
-/* CPU time per time in which a thread seemed to run. Where a mean continues in another stretch, its CPU time in this one
- * is known only on average. */
+/* The ratio of CPU time to the time in which a thread seemed to run. If a mean continues in another
+ * stretch, its CPU time in this one is known only on average, and the ratio is 1. */
 static double scale_of(const struct fit_times *t, const struct fit_looks *looks)
 {
     if (looks->mean == FIT_NO_MEAN)
@@ -198,7 +202,8 @@ static double scale_of(const struct fit_times *t, const struct fit_looks *looks)
                : 1;
 }
 
-/* Thread sample K ended interval I; thread samples of the sample before begin with BEFORE. Later ones have been placed. */
+/* Thread sample K ends interval I. The thread samples of the sample before begin with BEFORE; those
+ * of later samples have been placed. */
 static void place(struct fit_times *t, const struct fit_view *v, size_t before, size_t i, size_t k)
 {
     struct fit_looks *looks = &t->looks[t->thread[k]];

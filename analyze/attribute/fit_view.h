@@ -9,13 +9,13 @@
 /* A settled stretch. Everything is borrowed. */
 struct fit_view {
     const struct stretch *stretch;
-    const uint64_t *threads;        /* [samples] as for stretch_divide */
-    const struct stretch_use *uses; /* the same */
+    const uint64_t *threads;        /* [samples], as for stretch_divide */
+    const struct stretch_use *uses; /* as for stretch_divide */
     const double *cpu_ns;           /* [thread samples] */
     const double *more_ns;          /* [thread samples]: rows get so much more; NULL: 0 */
     const uint32_t *row;            /* [thread samples] in the rowset */
-    const bool *counts;             /* [samples]: is it selected? NULL: all are */
-    const bool *waits; /* [thread samples]: is CPU_NS of time that it waited? NULL: no */
+    const bool *counts;             /* [samples]: selected (NULL: all) */
+    const bool *waits; /* [thread samples]: CPU_NS is time that it waited (NULL: none) */
     enum pbin_own own; /* of the recording */
     bool cpu_known;    /* the recording has CPU times; otherwise, CPU_NS is the interval */
     size_t thread_samples;

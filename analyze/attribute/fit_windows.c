@@ -26,18 +26,19 @@ static void leave_out(struct fit_windows *w)
 
 /* ---- averages ---- */
 
-/* A sampler may know CPU times only as averages over several samples, in which the program did not run all the time:
- * these have equal CPU times. Windows of the sensor that end in between have one CPU time together, and become one. So do
- * windows without a sample, whose CPU time is with the next sample then. */
+/* A sampler may know CPU times only as averages over several samples between which the program did
+ * not run all the time; these samples have equal CPU times. Only the total CPU time of the windows
+ * that end in between is known, so they are joined into one. Windows without a sample are also
+ * joined, because their CPU time is part of the next sample. */
 
 enum {
-    MAX_AVERAGED = STRETCH / 2 /* samples; CPU times that are always the same are not averages */
+    MAX_AVERAGED = STRETCH / 2 /* samples; CPU times that never change are not averages */
 };
 
 /* Successive samples with the same CPU time. */
 struct average {
     size_t first, last, samples; /* of those that have CPU time */
-    double cpu_ns, ns;           /* of each; time after FIRST up to LAST */
+    double cpu_ns, ns;           /* of each sample; time between FIRST and LAST */
 };
 
 static double most_cpu(const struct fit_view *v, size_t i, size_t k)
@@ -53,7 +54,7 @@ static bool are_alike(double cpu_ns, double other)
     return fabs(cpu_ns - other) <= FIT_ALIKE;
 }
 
-/* Did the program not run all the time? */
+/* Returns whether the program did not run all the time. */
 static bool is_average(const struct average *a)
 {
     double ran = a->cpu_ns * (double)(a->samples - 1);
@@ -66,7 +67,7 @@ static void join_average(const struct fit_windows *w, const struct average *a, b
         with_next[n] = true;
 }
 
-/* Finds the windows that continue with the next. Returns whether any do. */
+/* Marks the windows that continue with the next one. Returns whether there are any. */
 static bool find_averages(const struct fit_windows *w, bool *with_next)
 {
     const struct stretch *s = w->view->stretch;
@@ -101,8 +102,9 @@ static bool find_averages(const struct fit_windows *w, bool *with_next)
 
 enum { FEW_SAMPLES = 3, ENOUGH_SAMPLES = 8 };
 
-/* Windows that have hardly more than a sample: where functions change is as uncertain as the windows are long, and where
- * windows end is, too. Several together lose little. Returns whether there are any. */
+/* Marks windows that are hardly longer than a sample: the moments at which functions change, and
+ * those at which the windows end, are as uncertain as the windows are long. Joining several of them
+ * loses little. Returns whether there are any. */
 static bool find_short(const struct fit_windows *w, bool *with_next)
 {
     const struct stretch *s = w->view->stretch;
@@ -123,7 +125,8 @@ static bool find_short(const struct fit_windows *w, bool *with_next)
     return true;
 }
 
-/* Is an interval, other than the first and the last, a window of its own? Most stretches have none. */
+/* Returns whether an interval other than the first and the last is a window of its own. Most
+ * stretches have none. */
 VECTORS
 static bool any_alone(const uint16_t *restrict first, const uint16_t *restrict second, size_t count)
 {
@@ -134,10 +137,11 @@ static bool any_alone(const uint16_t *restrict first, const uint16_t *restrict s
     return any != 0;
 }
 
-/* A window of one interval that is shorter than others is only a part of one, or of two: the sensor was updated within the
- * interval, or it shows what it measured later, and the values around it do not show at which moment. Energy before and after
- * that moment is in proportion to time only on average, so that such windows are joined with both of their neighbours.
- * Returns whether there are any. */
+/* A window of one interval that is shorter than others is only part of one window, or of two: the
+ * sensor was updated within the interval, or shows its measurements late, and the neighbouring
+ * values do not show at which moment. The energies before and after that moment are in proportion
+ * to time only on average, so such windows are joined with both of their neighbours. Returns
+ * whether there are any. */
 static bool find_parts(const struct fit_windows *w, bool *with_next)
 {
     const struct stretch *s = w->view->stretch;
@@ -157,7 +161,7 @@ static bool find_parts(const struct fit_windows *w, bool *with_next)
     return any;
 }
 
-/* Sets window N to intervals FIRST to END. In the common case, END - FIRST is a constant. */
+/* Makes intervals FIRST to END window N. In the common case, END - FIRST is a constant. */
 INLINE void join_to_one(struct fit_windows *w, size_t n, size_t first, size_t end)
 {
     const struct stretch *s = w->view->stretch;
@@ -172,7 +176,7 @@ INLINE void join_to_one(struct fit_windows *w, size_t n, size_t first, size_t en
     w->last[n] = (uint16_t)(end - 1);
 }
 
-/* Joins intervals, if each would be a window. */
+/* Joins intervals if each of them would be a window. */
 static void join_intervals(struct fit_windows *w)
 {
     size_t count = w->view->stretch->count, i = 0;
@@ -194,7 +198,7 @@ static void join_windows(struct fit_windows *w)
     if (w->count < 2)
         return;
     w->exact = find_averages(w, with_next);
-    if (w->divided && !w->scattered) { /* perhaps not where most windows end */
+    if (w->divided && !w->scattered) { /* perhaps not at the ends of most windows */
         fit_times_follow(&w->fit->times, w->view);
         w->scattered = fit_scattered_is(w, with_next);
     }
@@ -227,7 +231,7 @@ static void join_windows(struct fit_windows *w)
 
 /* ---- windows ---- */
 
-/* Each is a window, or all together. */
+/* Makes each interval a window, or all of them one window. */
 static void use_intervals(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
@@ -238,8 +242,8 @@ static void use_intervals(struct fit_windows *w)
         w->all[0] += s->energy[i];
 }
 
-/* A sample shows where threads are and what the sensor shows, both at one moment: a value that differs from the one before
- * was updated anywhere between the two samples. */
+/* A sample shows where threads are and what the sensor shows, both at the same moment. If the value
+ * of the sensor differs from the one before, the update was anywhere between the two samples. */
 static void move_edges(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
@@ -285,7 +289,7 @@ static void choose_windows(struct fit_windows *w)
 
 enum { STEP = 8 };
 
-/* Marks the intervals that are not in one window together with the one before. */
+/* Marks the intervals that are not in the same, single window as the one before. */
 VECTORS
 static void mark_edges(const uint16_t *restrict first, const uint16_t *restrict second,
                        size_t count, uint8_t *restrict edge)
@@ -295,7 +299,7 @@ static void mark_edges(const uint16_t *restrict first, const uint16_t *restrict 
         edge[i] = first[i] != second[i] || first[i] != second[i - 1];
 }
 
-/* The next marked interval at or after number I. There is a mark after the last. */
+/* The next marked interval from I on. There is a mark after the last interval. */
 static inline size_t next_edge(const uint8_t *edge, size_t i)
 {
     uint64_t marks = get_u64(edge + i, false);
@@ -358,7 +362,7 @@ static void find_windows(struct fit_windows *w)
 
 #define TICK (((exact)1 << TIME_SHIFT) / FIT_TICK)
 
-/* [1/FIT_TICK ns]; *BAD if there are too many. */
+/* Converts NS to units of 1/FIT_TICK ns; sets *BAD if the result is too large. */
 static int64_t to_ticks(double ns, bool *bad)
 {
     if (!(ns < 0x1p50))
@@ -380,7 +384,7 @@ struct fit_inner fit_inner_of(const struct fit_windows *w, size_t n)
                               .end = w->view->number + w->last[n]};
 }
 
-/* The first or the last window of a stretch, which may continue in others. */
+/* Adds the first or the last window of a stretch, which may continue in other stretches. */
 static void extend_open(struct fit_windows *w, size_t n)
 {
     struct fit *fit = w->fit;
@@ -403,7 +407,7 @@ static void extend_open(struct fit_windows *w, size_t n)
     fit->open.bad |= bad;
 }
 
-/* Any other window. */
+/* Adds any other window. */
 static void take_inner(struct fit_windows *w, size_t n)
 {
     struct fit *fit = w->fit;
@@ -426,7 +430,7 @@ static void take_inner(struct fit_windows *w, size_t n)
     fit_take_inner(fit, &inner);
 }
 
-/* The CPU time of all windows. */
+/* Adds the CPU time of all windows. */
 static void add_totals(struct fit_windows *w)
 {
     struct fit *fit = w->fit;
@@ -481,7 +485,7 @@ struct pair_counts {
     uint64_t running, equal;
 };
 
-/* Counts these among COUNT thread samples, of N threads. */
+/* Counts them among COUNT thread samples of N threads. */
 VECTORS
 static struct pair_counts count_pairs(const double *cpu_ns, size_t n, size_t count)
 {
@@ -494,7 +498,7 @@ static struct pair_counts count_pairs(const double *cpu_ns, size_t n, size_t cou
     return c;
 }
 
-/* Those with equal CPU times although their intervals differ, of samples from number FIRST to END. */
+/* Counts those with equal CPU times but different intervals, among samples FIRST to END. */
 static uint64_t count_averaged(const struct fit_view *v, size_t first, size_t end)
 {
     const double *ns = v->stretch->ns;
@@ -506,7 +510,7 @@ static uint64_t count_averaged(const struct fit_view *v, size_t first, size_t en
     return averaged;
 }
 
-/* CPU times that are averages over several windows. */
+/* Counts CPU times that are averages over several windows. */
 static void look_for_averages(const struct fit_windows *w)
 {
     const struct fit_view *v = w->view;
@@ -536,12 +540,13 @@ static uint32_t ran_before(const struct fit_view *v, size_t k)
     return p;
 }
 
-/* A thread that also waits may share the CPU time between two samples without threads equally among those in which it ran: it
- * is known where windows end. */
+/* Returns whether the CPU time of a thread that also waits is known at the ends of windows, because
+ * it is divided between two samples without threads, equally among the samples in which the thread
+ * ran. */
 static bool is_divided(const struct fit_view *v)
 {
     size_t waiting = 0, first = 0;
-    size_t alike[2] = {0, 0}, others[2] = {0, 0}; /* [1]: with a sample without threads between */
+    size_t alike[2] = {0, 0}, others[2] = {0, 0}; /* [1]: across a sample without threads */
     if (v->uses == NULL)                          /* the usual case: all samples have threads */
         return false;
     while (first < v->stretch->count && v->threads[first] > 0)

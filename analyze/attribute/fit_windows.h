@@ -21,27 +21,27 @@ struct fit_windows {
     enum fit_mode mode;
     size_t count;
     double ns[STRETCH_WINDOWS];
-    double variance[STRETCH_WINDOWS]; /* of NS, as the moments of leaps are not known [ns^2] */
-    double edges[STRETCH_WINDOWS];    /* of where each begins and ends, after move_edges [ns^2] */
+    double variance[STRETCH_WINDOWS]; /* of NS, because leaps happen at unknown moments [ns^2] */
+    double edges[STRETCH_WINDOWS];    /* of its beginning and end, after move_edges [ns^2] */
     bool bad[STRETCH_WINDOWS];
-    uint16_t last[STRETCH_WINDOWS]; /* sample */
+    uint16_t last[STRETCH_WINDOWS]; /* number of the last sample */
     const uint16_t *in[2];          /* [samples]: window of each half */
     const double *energy;           /* [J] */
     bool differ;                    /* see fit_times_differ */
     bool timed;                     /* NS and LAST are known */
     bool scattered;                 /* see fit_scattered.c */
     bool seen;                      /* see fit_seen_fill */
-    bool own;                       /* samples have intervals of their own: see fit_own.h */
-    bool divided;                   /* samples without threads divide CPU times: see is_divided */
-    bool exact; /* where CPU times were averages, windows were joined until they were exact */
-    uint16_t whole[STRETCH];      /* IN if windows are intervals, or all of the stretch */
+    bool own;                       /* samples have their own intervals; see fit_own.h */
+    bool divided;                   /* samples without threads divide CPU times; see is_divided */
+    bool exact; /* windows were joined where CPU times were averages, until they were exact */
+    uint16_t whole[STRETCH];      /* IN if each interval is a window, or the stretch is one */
     uint16_t joined[2][STRETCH];  /* IN if windows were joined or moved */
-    double all[STRETCH_WINDOWS];  /* ENERGY in these cases */
-    size_t taken_from, taken_end; /* windows that are complete and in the sums */
+    double all[STRETCH_WINDOWS];  /* ENERGY if windows were joined or moved, or all are one */
+    size_t taken_from, taken_end; /* windows that are complete and already in the sums */
     double total[FIT_COLUMNS];    /* their CPU times by column [ns] */
 };
 
-/* To the nearest part of FIT_TICK, so that sums are the same in any order. */
+/* Rounds to a multiple of 1/FIT_TICK ns, so that sums are the same in any order. */
 static inline double fit_to_tick(double ns)
 {
     const double large = 0x1.8p52 / FIT_TICK;
@@ -62,20 +62,22 @@ static inline double fit_cut_of(const struct fit_windows *w, size_t i)
     return w->mode == FIT_LEAPS || cut == 1 ? 0.5 : cut;
 }
 
-/* Adds the CPU times of the thread samples to the entries of windows. */
+/* Adds the CPU times of the thread samples to the entries of windows, or to the sums. */
 void fit_add_lines(struct fit_windows *windows);
 
-/* The same for threads that are in every sample, if samples have intervals of their own. */
+/* Does the same as fit_add_lines for threads that are in every sample, if samples have their own
+ * intervals. */
 void fit_own_add_threads(struct fit_windows *windows);
 
-/* Is the CPU time of threads unknown at too many ends of windows? These are where WITH_NEXT is not set. */
+/* Returns whether the CPU time of threads is unknown at too many ends of windows. WITH_NEXT is not
+ * set for the windows that end. */
 bool fit_scattered_is(const struct fit_windows *windows, const bool *with_next);
 
-/* Joins windows until they are long compared with the looks among which CPU times are divided. The moments do not depend on
- * which looks found threads running. */
+/* Joins windows until they are long compared with the looks that share CPU time. The ends of
+ * windows do not depend on which looks found threads running. */
 void fit_scattered_join(const struct fit_windows *windows, bool *with_next);
 
-/* The same as fit_add_lines, then. */
+/* Does the same as fit_add_lines in this case. */
 void fit_scattered_add(struct fit_windows *windows);
 
 /* Window N of the stretch, without its CPU times. */
