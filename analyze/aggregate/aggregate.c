@@ -37,8 +37,8 @@ void aggregate_delete(struct aggregate *a)
     free(a);
 }
 
-/* Drops texts that differ between profiles; but not those that have been compared: the unit, which is part of the
- * quantity, and the attribution. */
+/* Drops texts that differ between profiles, except those that were compared: the unit, which is
+ * part of the quantity, and the attribution. */
 static void forget_what_differs(struct aggregate *a, const struct pbin_meta *meta)
 {
     for (size_t i = 0; i < pbin_field_count; i++) {
@@ -56,8 +56,8 @@ static void forget_what_differs(struct aggregate *a, const struct pbin_meta *met
     }
 }
 
-/* Currents of different supply voltages, or currents and powers, become powers: the result must not depend on the order
- * of the profiles. */
+/* Currents of different supply voltages, or currents and powers, become powers, so that the result
+ * does not depend on the order of the profiles. */
 static void join_kinds(struct aggregate *a, const struct pbin_meta *meta)
 {
     bool custom = a->quantity.name != NULL && strcmp(a->quantity.name, "integral") == 0;
@@ -237,7 +237,8 @@ static int compare_arcs(const void *left, const void *right, void *opaque)
     return order;
 }
 
-/* Do all totals and subtotals fit in an exact? They do if the sums of absolute values fit. */
+/* Returns whether all totals and subtotals fit in an exact. They do if the sums of absolute values
+ * fit. */
 static bool sums_fit(const struct aggregate *a)
 {
     exact energy = 0, run_energy = 0, run_time = 0;
@@ -260,10 +261,10 @@ static bool sums_fit(const struct aggregate *a)
     return fit;
 }
 
-/* Do the energies of rows add up to those of runs? */
+/* Returns 0 if the energies of rows add up to those of runs, or -1 with ERR filled. */
 static int check_balance(const struct aggregate *a, struct error *err)
 {
-    exact rows = 0, runs = 0; /* see sums_fit */
+    exact rows = 0, runs = 0; /* they fit: see sums_fit */
     for (size_t i = 0; i < a->rows.count; i++)
         rows += a->rows.rows[i].sums.energy;
     for (size_t i = 0; i < a->run_count; i++)

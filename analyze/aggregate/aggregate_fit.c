@@ -1,4 +1,4 @@
-/* Rows by least squares over the windows of the sensor.
+/* Rows whose energies come from least squares over the windows of the sensor.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/aggregate_internal.h"
 
@@ -9,9 +9,10 @@
 #include "analyze/aggregate/fit_powers.h"
 #include "base/memory.h"
 
-/* What idle power cannot be distinguished from if no time is idle. */
+/* Idle power cannot be distinguished from that of any row if no time is idle. */
 #define EVERY_ROW "every row"
-/* Old profiles do not say how often rows were entered: rows count as if they lasted ten samples. */
+/* Old profiles do not record how often rows were entered; this is the entries per sample of rows
+ * that last ten samples. */
 #define UNKNOWN_ENTRIES 0.1
 
 uint32_t *aggregate_positions(const struct aggregate *a)
@@ -25,18 +26,18 @@ uint32_t *aggregate_positions(const struct aggregate *a)
     return position;
 }
 
-/* The last text among the keys of a row, which is its most specific name. */
+/* The last text among the keys of a row: its most specific name. */
 static const char *name_of(const struct aggregate *a, uint32_t row)
 {
-    const char *name = LABEL_OTHER; /* of rows whose keys are all numbers */
+    const char *name = LABEL_OTHER; /* used if all keys are numbers */
     for (size_t i = 0; i < a->rows.key_count; i++)
         if (a->rows.is_text[i])
             name = strings_get(a->rows.texts, (uint32_t)a->rows.rows[row].key[i]);
     return name;
 }
 
-/* The name of OTHER beside ROW: its last text, or, if both have the same there, preceded by the first text that
- * differs: "libc.so.6 clock_gettime". */
+/* The name that distinguishes OTHER from ROW: its last text, preceded, if ROW has the same text
+ * there, by the first text that differs: "libc.so.6 clock_gettime". */
 static const char *name_beside(const struct aggregate *a, uint32_t row, uint32_t other)
 {
     const char *name = name_of(a, other);
@@ -86,7 +87,7 @@ static exact time_without_column(const struct aggregate *a, const uint32_t *posi
     return sum;
 }
 
-/* Rows without a column of their own share one power: that of all of them together. */
+/* Rows without their own column share the power of all of these rows together. */
 static void share_rest(struct aggregate *a, const struct fit_power *rest, const bool *has_column,
                        exact time, exact *left)
 {
@@ -101,7 +102,7 @@ static void share_rest(struct aggregate *a, const struct fit_power *rest, const 
     }
 }
 
-/* The row of LABEL, or the row of what filters exclude. */
+/* The row of LABEL, or the row of excluded samples. */
 static uint32_t row_of_label(struct aggregate *a, const char *label, const uint32_t *position)
 {
     uint32_t row = rowset_find_label(&a->rows, label);
@@ -110,7 +111,7 @@ static uint32_t row_of_label(struct aggregate *a, const char *label, const uint3
     return position[key_find_excluded(&a->rows)];
 }
 
-/* Adds energy of all runs together to the row of LABEL. Returns its number. */
+/* Adds energy, the sum over all runs, to the row of LABEL. Returns the number of the row. */
 static uint32_t put_label(struct aggregate *a, const char *label, exact energy,
                           const uint32_t *position)
 {
@@ -157,7 +158,7 @@ static void put_rows(struct aggregate *a, const struct fit_power *powers, const 
     free(has_column);
 }
 
-/* How often rows of columns were entered, by their samples. */
+/* The entries per sample of the row of each column. */
 static double *entries_of(const struct aggregate *a, const uint32_t *position)
 {
     double *entered = mem_zalloc(a->fit->columns, sizeof *entered);

@@ -9,8 +9,8 @@ struct aggregate {
     struct aggregate_options options;
     struct quantity quantity;
     struct pbin_meta meta;
-    bool any;        /* a profile was read */
-    char *first;     /* its file, for errors when aggregates are merged */
+    bool any;        /* a profile has been read */
+    char *first;     /* file of the first profile, for errors when aggregates are merged */
     uint64_t inputs; /* profiles so far */
     struct rowset rows;
     struct pbin_run *runs;
@@ -21,14 +21,14 @@ struct aggregate {
     struct strings *arc_keys;
     struct measures measures;
     exact unattributed;    /* measured in full profiles, but in no row [2^-80 J] */
-    double window_ns;      /* between updates of the sensor, times WINDOW_SAMPLES */
-    double window_samples; /* in full profiles that were attributed with windows */
+    double window_ns;      /* time between updates of the sensor, times WINDOW_SAMPLES */
+    double window_samples; /* in full profiles whose energy was divided by windows */
     struct fit *fit;       /* NULL: not requested */
-    struct fitted *fitted; /* by row, after aggregate_fit */
+    struct fitted *fitted; /* [rows] after aggregate_fit */
 };
 
-/* Keeps the metadata that the profiles have in common. NAME is the file of META. Returns 0, or -1 with ERR filled if
- * quantities differ. */
+/* Keeps the metadata that all profiles have in common. NAME is the file of META. Returns 0, or -1
+ * with ERR filled if quantities differ. */
 int aggregate_take_meta(struct aggregate *aggregate, const struct pbin_meta *meta, const char *name,
                         struct error *err);
 
@@ -42,10 +42,11 @@ int aggregate_too_large(const char *name, struct error *err);
 void aggregate_take_arc(struct aggregate *aggregate, const struct pbin_arc *arc,
                         const struct strings *texts);
 
-/* The row numbers after rowset_sort, indexed by those before it. Caller frees. */
+/* The row numbers after rowset_sort, indexed by the numbers before it. The caller frees them. */
 uint32_t *aggregate_positions(const struct aggregate *aggregate);
 
-/* Do the filters select rows with KEY in a profile of the program TARGET (NULL: unknown)? */
+/* Returns whether the filters select rows with KEY in a profile of the program TARGET (NULL:
+ * unknown). */
 bool aggregate_selects(const struct aggregate *aggregate, const uint64_t *key, const char *target);
 
 #endif

@@ -107,7 +107,8 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Binaries, for the keys basic-block and instruction:", ELF_GROUP},
     {0}};
 
-/* FUNCTION[:N]; names in C++ contain colons, so only a number after the last one counts. */
+/* Parses FUNCTION[:N]. Names in C++ contain colons, so only a number after the last colon
+ * counts. */
 static void parse_phase(struct selection *s, char *argument, struct argp_state *state)
 {
     char *colon = strrchr(argument, ':');
@@ -129,7 +130,7 @@ static void parse_sort(struct aggregate_command *o, const char *name, struct arg
     o->report.sort = (enum row_metric)metric;
 }
 
-/* Options that select samples. Returns whether KEY is one. */
+/* Parses options that select samples. Returns whether KEY is one. */
 static bool parse_selection(struct selection *s, int key, char *argument, struct argp_state *state)
 {
     switch (key) {
@@ -154,7 +155,7 @@ static bool parse_selection(struct selection *s, int key, char *argument, struct
     }
 }
 
-/* The models of samples, then least squares. */
+/* The names of the models of samples, then that of least squares. */
 static const char *model_name(size_t number)
 {
     const struct energy_model *model = energy_model_get(number);
@@ -167,7 +168,7 @@ static void choose_model(struct attribution_options *rows, const char *argument,
                          struct argp_state *state)
 {
     rows->weigh.model = energy_model_get(tool_choose(state, "energy model", model_name, argument));
-    rows->fit = rows->weigh.model == NULL; /* without the sums for it, a profile is refused */
+    rows->fit = rows->weigh.model == NULL; /* profiles without the sums for it are rejected */
     rows->given |= rows->fit ? 0 : 1U << OPTION_MODEL;
 }
 
@@ -179,7 +180,7 @@ static void lag_option(struct aggregate_command *o, const char *argument, struct
         o->finds_lag ? 0 : tool_number(state, "--sensor-lag", argument, 0, 10);
 }
 
-/* Options that weigh samples. Returns whether KEY is one. */
+/* Parses options that affect how samples are weighed. Returns whether KEY is one. */
 static bool parse_weighing(struct attribution_options *rows, int key, char *argument,
                            struct argp_state *state)
 {
@@ -208,7 +209,7 @@ static bool parse_weighing(struct attribution_options *rows, int key, char *argu
     }
 }
 
-/* Options of the table. Returns whether KEY is one. */
+/* Parses options of the table. Returns whether KEY is one. */
 static bool parse_report(struct aggregate_command *o, int key, char *argument,
                          struct argp_state *state)
 {
@@ -241,7 +242,8 @@ static void add_thread_key(struct pbin_keys *keys)
     keys->key[0] = pbin_key_find("thread", 6);
 }
 
-/* The times of threads affect energies only in the model thread. */
+/* Selects the model thread for --subtract-latency=thread, and rejects other models: times of
+ * threads do not affect their energies. */
 static void check_latency(struct attribution_options *rows, struct argp_state *state)
 {
     struct weigh_options *w = &rows->weigh;
@@ -252,7 +254,7 @@ static void check_latency(struct attribution_options *rows, struct argp_state *s
     w->model = &energy_by_thread;
 }
 
-/* Options that have no effect with other models. */
+/* Rejects options that have no effect with other models. */
 static void check_model(const struct aggregate_command *o, struct argp_state *state)
 {
     const struct attribution_options *rows = &o->aggregate.rows;

@@ -19,11 +19,11 @@ struct aggregate_command {
     struct elf_search search; /* of binaries */
     struct name_rules names;
     bool threads;
-    const char *external_keys; /* NULL: those of the target, too */
-    bool statics;              /* energy as static + dynamic */
+    const char *external_keys; /* NULL: binaries other than the target use the same keys */
+    bool statics;              /* show energy as static + dynamic */
     double watts;              /* the baseline [W]; 0: as recorded */
     bool finds_lag;            /* --sensor-lag=auto */
-    exact *static_energy;      /* of each row; NULL: not shown */
+    exact *static_energy;      /* [rows]; NULL: not shown */
 };
 
 extern const struct argp aggregate_argp;

@@ -14,13 +14,13 @@
 #include "base/memory.h"
 #include "base/progress.h"
 
-/* The position of each key of the aggregate among the keys of an aggregated input. */
+/* The position of each key of the aggregate among the keys of an aggregated profile. */
 struct key_columns {
     size_t at[PBIN_MAX_KEYS];
-    bool coarser;   /* rows will be joined: entries are unknown, unless they are calls */
+    bool coarser;   /* rows will be joined: entries become unknown, except for calls */
     bool mixes;     /* rows of several functions will be joined */
-    size_t binary;  /* position of that key; their number if there is none */
-    bool addresses; /* the key pc has addresses in mappings, to be made offsets in files */
+    size_t binary;  /* position of this key; the number of keys if there is none */
+    bool addresses; /* values of the key pc are addresses in mappings, not offsets in files */
 };
 
 static int match_keys(const struct aggregate *a, const struct pbin_reader *reader, const char *name,
@@ -56,17 +56,17 @@ struct input {
     struct quantity quantity; /* of this profile, with its supply voltage */
     struct attribution attribution;
     struct key_columns columns;
-    uint16_t *fit_columns; /* of an aggregated profile: the columns of the aggregate's sums */
+    uint16_t *fit_columns; /* of an aggregated profile: columns of the aggregate's sums */
     size_t fit_column_count, fit_capacity;
-    uint64_t runs, most_runs; /* of an aggregated profile: its runs, and the most runs of a row */
+    uint64_t runs, most_runs; /* of an aggregated profile: its runs, the most runs of a row */
     struct input_row {
         uint32_t index;              /* in the aggregate */
-        bool joined;                 /* with others, in a run */
+        bool joined;                 /* with others in the same run */
         bool mixed;                  /* with other functions */
-        uint64_t calls;              /* UINT64_MAX: not known */
-        uint64_t seen;               /* a bit for each measure of the profile that it has */
+        uint64_t calls;              /* UINT64_MAX: unknown */
+        uint64_t seen;               /* a bit for each measure of the profile with a value */
     } * rows;                        /* of an aggregated profile */
-    int measures[PBIN_MAX_MEASURES]; /* of the aggregate, of those of the profile */
+    int measures[PBIN_MAX_MEASURES]; /* numbers in the aggregate of the measures of the profile */
     size_t row_count, row_capacity, measure_count;
 };
 
@@ -104,7 +104,8 @@ bool aggregate_selects(const struct aggregate *a, const uint64_t *key, const cha
     return s->filter_count == 0 || selection_passes(s, row_text_of, &question);
 }
 
-/* Are the sums of ROW plausible? Squares are not checked. */
+/* Checks that the sums of ROW are plausible; squares are not checked. Returns 0, or -1 with ERR
+ * filled. */
 static int check_row(struct input *in, const struct pbin_row *row, struct error *err)
 {
     const struct pbin_sums *s = &row->sums;
@@ -118,7 +119,7 @@ static int check_row(struct input *in, const struct pbin_row *row, struct error 
     return 0;
 }
 
-/* Aggregated profiles of several runs have sums only, not the values of each run. */
+/* Aggregated profiles of several runs contain only sums, not the values of each run. */
 static int take_run(struct input *in, const struct pbin_run *from, struct error *err)
 {
     struct aggregate *a = in->aggregate;
@@ -135,7 +136,7 @@ static int take_run(struct input *in, const struct pbin_run *from, struct error 
     return 0;
 }
 
-/* The key of a row in texts of the aggregate. Returns 0, or -1 with ERR filled. */
+/* Converts the key of a row to texts of the aggregate. Returns 0, or -1 with ERR filled. */
 static int take_key(struct input *in, const uint64_t *from, uint64_t *key, struct error *err)
 {
     struct aggregate *a = in->aggregate;
@@ -164,7 +165,7 @@ static int take_key(struct input *in, const uint64_t *from, uint64_t *key, struc
     return 0;
 }
 
-/* A column of the sums for least squares. */
+/* Adds a column of the sums for least squares. Returns 0, or -1 with ERR filled. */
 static int take_column(struct input *in, const struct pbin_fit_column *column, struct error *err)
 {
     struct aggregate *a = in->aggregate;
@@ -193,8 +194,8 @@ static void take_sum(struct input *in, const struct pbin_fit_sum *sum)
                  sum->a != sum->b, sum->value);
 }
 
-/* Rows that are joined (to fewer keys, as shards, because filters exclude them) are added to the sums of the current
- * run: the squares of the sum are not the sum of their squares. */
+/* Rows that are joined (because they have fewer keys, are shards, or are excluded by filters) are
+ * added to the sums of the current run, because the square of a sum is not the sum of squares. */
 static int take_row(struct input *in, const struct pbin_row *row, struct error *err)
 {
     struct aggregate *a = in->aggregate;
@@ -230,7 +231,7 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     return 0;
 }
 
-/* The number in the aggregate of MEASURE of the profile, or -1 with ERR filled. */
+/* The number in the aggregate of a MEASURE of the profile, or -1 with ERR filled. */
 static int take_measure(struct input *in, uint32_t measure, struct error *err)
 {
     struct strings *texts = in->aggregate->rows.texts;
@@ -247,7 +248,8 @@ static int take_measure(struct input *in, uint32_t measure, struct error *err)
     return in->measures[measure];
 }
 
-/* The cell of MEASURE of the profile in its ROW, which may get another value. Returns NULL with ERR filled. */
+/* The cell of a MEASURE of the profile in its ROW, to add a value to. Returns NULL with ERR filled
+ * if it is invalid. */
 static struct measure_cell *take_cell(struct input *in, uint32_t measure, uint32_t row, int *number,
                                       struct error *err)
 {
@@ -297,7 +299,7 @@ static int take_histogram(struct input *in, const struct pbin_histogram *h, stru
     return 0;
 }
 
-/* Older versions wrote calls as entries only. */
+/* Older versions recorded calls only as entries. */
 static int take_entries_as_calls(struct input *in, struct error *err)
 {
     struct measures *m = &in->aggregate->measures;
@@ -344,11 +346,11 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
     return 0;
 }
 
-/* Long intervals deserve a warning if they have this part of the time: the end of a process or a busy machine causes some
- * in most recordings. */
+/* Long intervals lead to a warning if they take at least this part of the time: the end of a
+ * process or a busy machine causes some in most recordings. */
 #define GAP_NOTABLE 0.01
 
-/* Warnings about the contents of a full profile. */
+/* Warns about the contents of a full profile. */
 static void warn_of_attribution(const struct input *in, const struct pbin_run *run)
 {
     const struct attribution *done = &in->attribution;
@@ -391,7 +393,7 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        in->name);
 }
 
-/* Least squares need the CPU time of each window. */
+/* Warns if the CPU time of each window, which least squares need, is not known. */
 static void warn_of_fit(const struct input *in)
 {
     const struct fit *fit = in->attribution.fit;
@@ -407,7 +409,8 @@ static void warn_of_fit(const struct input *in)
                        in->name);
 }
 
-/* Takes the windows where the sensor was read more often than it changed. Otherwise, each sample is a window. */
+/* Adds the windows of the sensor, if it was read more often than it changed. Otherwise, each sample
+ * is a window. */
 static void take_windows(const struct input *in)
 {
     const struct share_work *share = in->attribution.weigher.share;
@@ -428,7 +431,8 @@ static uint64_t to_ns(exact time)
     return (uint64_t)((time + ((exact)1 << (TIME_SHIFT - 1))) >> TIME_SHIFT);
 }
 
-/* The part of the sampler's own time that belongs to the selected samples. Profiles may contain any numbers. */
+/* The part of the sampler's own time that belongs to the selected samples. Profiles may contain any
+ * numbers. */
 static uint64_t latency_of(const struct attribution *done)
 {
     const struct pbin_meta *meta = done->meta;
@@ -446,8 +450,9 @@ static uint64_t paid_of(const struct attribution *done, uint64_t latency, uint64
     return paid < (double)wall ? (uint64_t)(paid + 0.5) : wall;
 }
 
-/* Is all measured energy in rows? Not if the energy model loses some, or if a part of the time is selected: energy
- * measured around a limit is divided among samples on both sides of it. */
+/* Returns whether all measured energy is in rows. This is not so if the energy model loses some, or
+ * if only part of the time is selected: energy measured around a limit is divided among the samples
+ * on both sides of it. */
 static bool keeps_energy(const struct attribution *done)
 {
     return !done->weigher.options.model->loses && !done->selection->has_window &&
@@ -469,7 +474,7 @@ static int check_balance(const struct input *in, struct error *err)
                      in->quantity.name != NULL ? in->quantity.unit : "J");
 }
 
-/* Adds COUNT thread samples without CPU time; of a full profile, the part that is selected. */
+/* Adds COUNT thread samples without CPU time; in a full profile, only the part that is selected. */
 static void take_waiting(const struct input *in, uint64_t count)
 {
     struct aggregate *a = in->aggregate;
@@ -524,7 +529,7 @@ static int read_all(struct input *in, size_t parts, struct error *err)
     return got;
 }
 
-/* Several threads read parts of the profile; this thread reads the first. */
+/* Reads parts of the profile with several threads; this thread reads the first part. */
 static int read_parts(struct input *in, size_t count, struct error *err)
 {
     struct parallel *parts = NULL;
@@ -540,7 +545,8 @@ static bool has_key(const struct aggregate *a, const char *name)
     return pbin_keys_index(&a->options.rows.keys, name) < a->options.rows.keys.count;
 }
 
-/* Aggregated profiles can only be selected by the keys of their rows, and keep the attribution that they have. */
+/* Aggregated profiles can only be selected by the keys of their rows, and keep their
+ * attribution. */
 static int check_aggregated(const struct aggregate *a, const struct pbin_meta *meta,
                             const char *name, struct error *err)
 {
@@ -566,7 +572,7 @@ static int check_aggregated(const struct aggregate *a, const struct pbin_meta *m
     return 0;
 }
 
-/* Adds the energy in no row of an aggregated profile. */
+/* Adds the energy of an aggregated profile that is in no row. */
 static int take_unattributed(struct input *in, struct error *err)
 {
     double joule = pbin_reader_meta(in->reader)->unattributed;
@@ -578,7 +584,7 @@ static int take_unattributed(struct input *in, struct error *err)
     return 0;
 }
 
-/* Checks of an aggregated profile that need all of it. */
+/* Checks an aggregated profile after it has been read as a whole. */
 static int end_aggregated(struct input *in, struct error *err)
 {
     if (take_unattributed(in, err) != 0)
@@ -596,7 +602,7 @@ static int end_aggregated(struct input *in, struct error *err)
     return take_entries_as_calls(in, err);
 }
 
-/* Everything has been read. Returns 0, or -1 with ERR filled. */
+/* Ends the profile after everything has been read. Returns 0, or -1 with ERR filled. */
 static int end_profile(struct input *in, struct error *err)
 {
     struct aggregate *a = in->aggregate;
@@ -611,7 +617,7 @@ static int end_profile(struct input *in, struct error *err)
     return 0;
 }
 
-/* The attribution of a full profile is that of this aggregate. */
+/* Gives a full profile the attribution of this aggregate. */
 static int take_facts(struct aggregate *a, const struct pbin_meta *meta, const char *name,
                       struct error *err)
 {

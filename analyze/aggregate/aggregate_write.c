@@ -49,7 +49,7 @@ static void write_checksums(const struct aggregate *a, struct pbin_writer *write
     free(all);
 }
 
-/* The number of each row in the output, by its number here. Caller frees. */
+/* The numbers of rows in the output, indexed by their numbers here. The caller frees them. */
 static uint32_t *number_rows(const struct aggregate *a)
 {
     uint32_t *number = mem_alloc((aggregate_row_count(a) + 1) * sizeof *number), written = 0;
@@ -109,7 +109,8 @@ static int compare_ordered(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* The columns of the sums, in order of their rows, so that equal sums give identical files. */
+/* Puts the columns of the sums in the order of their rows, so that equal sums give identical
+ * files. */
 static void order_columns(const struct aggregate *a, struct ordered *order)
 {
     uint32_t *position = aggregate_positions(a);
@@ -151,7 +152,8 @@ static void write_fit(const struct aggregate *a, struct pbin_writer *writer)
             }
 }
 
-/* Was a part left out? Energy in no row then belongs to the whole profile. */
+/* Returns whether a part was left out. Energy that is in no row then belongs to the whole
+ * profile. */
 static bool is_filtered(const struct aggregate *a)
 {
     for (size_t r = 0; r < aggregate_row_count(a); r++)

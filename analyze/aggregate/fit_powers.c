@@ -1,6 +1,7 @@
 /* The power of each row by least squares.
  *
- * The unknowns are the powers of columns. Columns that cannot be distinguished are joined: they have one power.
+ * The unknowns are the powers of columns. Columns that cannot be distinguished are joined, and
+ * share one power.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/fit_powers.h"
 
@@ -14,69 +15,73 @@
 #include "base/memory.h"
 #include "base/ranked.h"
 
-/* Columns count as the same if the smallest eigenvalue of their correlations is below SAME; a power is not known if its
- * 95 % interval is wider than +-WIDE times the mean power (IDLE_WIDE: that of idle time). */
+/* Columns count as equal if the smallest eigenvalue of their correlations is below SAME. A power is
+ * unknown if its 95 % interval is wider than +-WIDE times the mean power (IDLE_WIDE for idle
+ * time). */
 #define SAME      1e-6
 #define WIDE      1.0
 #define IDLE_WIDE 0.2
-/* A row with less of the time of a similar one does not make that unknown. */
+/* A row with less than this part of the time of a similar row does not make the power of that row
+ * unknown. */
 #define SMALL_TIME 0.1
-/* The part of the variance of time, around that of CPU times, above which idle power is known not to be that of rows. */
+/* Idle power is known not to be part of the power of rows if more than this part of the variance of
+ * time is not explained by CPU times. */
 #define MIN_IDLE 0.01
-/* The least standard error of a power that is not known, as part of the mean power. */
+/* The smallest standard error of an unknown power, as part of the mean power. */
 #define FIXED_ERROR 0.5
-/* Powers are computed again with a larger correction, by this part of it: where that has no solution, CPU times are mostly
- * chance, because functions are much shorter than the time between samples. The remaining standard error, as part of the
- * change that this makes, is from simulations (tests/bench/truth.py). */
+/* Powers are computed again with a correction that is larger by the part MORE_CORRECTION. If that
+ * has no solution, CPU times are mostly chance, because functions are much shorter than the time
+ * between samples. CORRECTION_ERROR is the remaining standard error, as part of the resulting
+ * change; it was found by simulations (tests/bench/truth.py). */
 #define MORE_CORRECTION  1.0
 #define CORRECTION_ERROR 0.2
-/* The variance of the time of an interval that ends in a row other than that in which it begins, as part of its square: if rows stay for
- * many intervals, the change is anywhere in it; if each sample is in another row, chance gives a row half of two intervals at
- * a time, which have an exponential distribution. */
+/* The variance of the time of an interval that begins in one row and ends in another, as part of
+ * its square. If rows stay for many intervals, the change can be anywhere in it. If each sample is
+ * in another row, chance assigns to a row half of two intervals at a time, which have an
+ * exponential distribution. */
 #define LONG_STAY_VARIANCE  (1.0 / 12)
 #define SHORT_STAY_VARIANCE (3.0 / 8)
 
-/* The variance of an energy is at least this part of the sum of those of time and power, and at most a multiple of that of
- * the jackknife, which depends on its degrees of freedom. */
+/* The variance of an energy is at least MIN_VARIANCE times the sum of those of time and power, and
+ * at most a multiple of that of the jackknife, which depends on its degrees of freedom. */
 #define MIN_VARIANCE 0.25
 #define MAX_KNOWN    100.0
 
-/* Is added to correlations of columns that may not be distinguishable. */
+/* Added to the correlations of columns that may not be distinguishable. */
 #define RIDGE 1e-6
 
-/* Rows with a smaller fraction of the CPU time share one power, as do rows beyond the greatest number. */
+/* Rows with less than 1/RARE of the CPU time share one power; so do rows beyond FIT_MAX_ROWS. */
 enum { RARE = 1000 };
 
 enum { UNCORRECTED = FIT_GROUPS, SETS = PBIN_FIT_GROUPS };
 
-/* Columns: 0 is idle time, the others are rows, or the rest of them. */
+/* Column 0 is idle time; the others are rows, and the last may be all remaining rows. */
 struct problem {
     struct lapack *lapack;
-    size_t columns, own; /* those after the first OWN belong to several rows */
-    uint16_t *from;      /* [fit->columns]: columns of the sums to these, FIT_NONE: not in it */
+    size_t columns, own; /* columns from OWN on belong to several rows */
+    uint16_t *from;      /* [fit->columns]: column for each column of the sums, or FIT_NONE */
     uint16_t *first;     /* [columns]: a column of the sums */
-    uint16_t *like;      /* [columns]: one with which it has been joined, or FIT_NONE */
-    uint16_t
-        *unknown;  /* [columns]: number of its unknown, FIT_NONE: its power is taken to be FIXED */
-    double *fixed; /* [columns]: [J/ns] */
+    uint16_t *like;      /* [columns]: one that it was joined with, or FIT_NONE */
+    uint16_t *unknown;   /* [columns]: number of its unknown; FIT_NONE: it has the power FIXED */
+    double *fixed;       /* [columns] [J/ns] */
     size_t unknowns;
-    double *s[SETS], *b[SETS]; /* products of columns [ns], and with energy [J], by group */
-    double *products;          /* [columns x columns]: sums of S over groups, corrected [ns] */
+    double *s[SETS], *b[SETS]; /* by group: products of columns [ns], and with energy [J] */
+    double *products;          /* [columns x columns]: S summed over groups, corrected [ns] */
     double *cpu_ns;            /* [columns]: CPU time in windows */
-    double time;               /* of windows [ns] */
-    double squares;            /* of their energies by their time [J^2/ns] */
-    double leaps; /* expected in the rest, as the moments of leaps are not known [J^2/ns] */
-    bool waits;   /* when rows wait instead of running is not known exactly */
+    double time;               /* of all windows [ns] */
+    double squares;            /* sum over windows of energy^2 / time [J^2/ns] */
+    double leaps; /* part of the rest, because leaps happen at unknown moments [J^2/ns] */
+    bool waits;   /* it is not exactly known when rows wait and when they run */
     double mean;  /* power of CPU time without idle power [J/ns] */
-    double gross; /* with idle power */
-    /* of the unknowns, scaled to correlations */
+    double gross; /* the same, including idle power */
+    /* arrays of the unknowns, scaled to correlations */
     double *scale, *matrix, *side, *power, *error, *covariance;
     double *work, *parts; /* n x n; SETS x n */
 };
 
 /* ---- columns ---- */
 
-/* Rows with much CPU time have columns of their own, beginning with 1; the last is for all others. */
+/* Rows with much CPU time have their own columns, from 1 on; the last column is for all others. */
 static void choose_columns(struct problem *p, const struct fit *fit)
 {
     struct ranked rank[FIT_COLUMNS];
@@ -141,7 +146,7 @@ static void *new_values(size_t count)
     return mem_zalloc(count + 1, sizeof(double));
 }
 
-/* Products and CPU times are looked up for each three columns. */
+/* The products and CPU times are needed for each triple of columns. */
 static void add_groups(struct problem *p)
 {
     size_t n = p->columns;
@@ -155,7 +160,7 @@ static void add_groups(struct problem *p)
     }
 }
 
-/* Takes LAPACK. */
+/* Initializes P for FIT, and takes ownership of LAPACK. */
 static void start(struct problem *p, const struct fit *fit, struct lapack *lapack)
 {
     size_t most = FIT_MAX_ROWS + 2;
@@ -219,7 +224,7 @@ static void end(struct problem *p)
 
 /* ---- unknowns ---- */
 
-/* Adds SIGN times the sums of SET, in unknowns. */
+/* Adds SIGN times the sums of SET to MATRIX and SIDE, by unknown. */
 static void collect(const struct problem *p, size_t set, double sign, double *matrix, double *side)
 {
     size_t n = p->columns, m = p->unknowns;
@@ -245,8 +250,8 @@ static void scale(const struct problem *p, double *matrix, double *side)
     }
 }
 
-/* Scales the problem so that 1 is on the diagonal. Returns the unknown whose sum of squares is no more than its error, or
- * their number if there is none. */
+/* Scales the problem so that the diagonal is 1. Returns an unknown whose sum of squares does not
+ * exceed its error, or the number of unknowns if there is none. */
 static size_t scale_to_correlations(struct problem *p)
 {
     size_t m = p->unknowns, lost = m;
@@ -260,7 +265,7 @@ static size_t scale_to_correlations(struct problem *p)
     return lost;
 }
 
-/* The whole problem, scaled. Returns as scale_to_correlations. */
+/* Sets up and scales the whole problem. Returns the same as scale_to_correlations. */
 static size_t prepare(struct problem *p)
 {
     size_t m = p->unknowns;
@@ -271,7 +276,7 @@ static size_t prepare(struct problem *p)
     return scale_to_correlations(p);
 }
 
-/* A column with unknown U, which is a row rather than idle time if there is one. */
+/* A column that has unknown U: idle time only if no row has it. */
 static uint16_t column_of(const struct problem *p, size_t u)
 {
     for (uint16_t c = 0; c < p->columns; c++)
@@ -285,7 +290,8 @@ static bool is_idle(const struct problem *p, size_t u)
     return u == 0 && p->unknown[0] == 0;
 }
 
-/* Removes the power of idle time: its energy goes to the other unknowns, of which U is the most similar. */
+/* Removes idle power as an unknown. Its energy goes to the other unknowns, of which U is the most
+ * similar. */
 static void drop_idle(struct problem *p, size_t u)
 {
     p->like[0] = column_of(p, u);
@@ -314,7 +320,8 @@ static void join(struct problem *p, size_t u, size_t v)
     p->unknowns--;
 }
 
-/* Fixes the power of unknown U at the mean power: it cannot be determined, but that of V may become known. */
+/* Fixes unknown U, which cannot be determined, at the mean power. V is the unknown that may become
+ * known. */
 static void fix(struct problem *p, size_t u, size_t v)
 {
     uint16_t like = column_of(p, v);
@@ -336,7 +343,7 @@ static void fix(struct problem *p, size_t u, size_t v)
     p->unknowns--;
 }
 
-/* An unknown other than U, that of a row if there is one. */
+/* An unknown other than U, if possible that of a row. */
 static size_t any_other(const struct problem *p, size_t u)
 {
     size_t other = is_idle(p, 0) && p->unknowns > 2 ? 1 : 0;
@@ -354,7 +361,8 @@ static size_t largest(const double *values, size_t count, size_t but)
 
 /* ---- errors ---- */
 
-/* The powers without each group in PARTS, and from sums that are corrected more in the last. */
+/* Sets PARTS to the powers without each group and, in the last part, from sums that are corrected
+ * more. Returns false if one of these has no solution. */
 static bool leave_out(struct problem *p)
 {
     size_t m = p->unknowns;
@@ -375,15 +383,15 @@ static bool leave_out(struct problem *p)
     return solved;
 }
 
-/* [J/ns] */
+/* The power of COLUMN [J/ns]. */
 static double power_of(const struct problem *p, const double *whole, size_t column)
 {
     size_t u = p->unknown[column];
     return u == FIT_NONE ? p->fixed[column] : whole[u] * p->scale[u];
 }
 
-/* What the powers do not explain of the energies of windows, squared and by time [J^2/ns]. Errors of counting samples do not
- * count, as the sums are free of them. */
+/* The sum over windows of the squared energy that the powers do not explain, divided by time
+ * [J^2/ns]. Errors from counting samples are not included, because the sums are free of them. */
 static double difference(const struct problem *p, const double *whole)
 {
     double sum = p->squares;
@@ -404,8 +412,8 @@ static double cpu_of(const struct problem *p, size_t column)
     return p->cpu_ns[column];
 }
 
-/* The bias of powers, scaled, if the errors of the CPU times of windows are large enough to explain the rest: the
- * variance of each is proportional to the CPU time of the row. */
+/* The bias of the powers, scaled, if the errors of the CPU times of windows are large enough to
+ * explain the rest. The variance of each error is in proportion to the CPU time of the row. */
 static void find_bias(struct problem *p, const double *whole, double *bias)
 {
     size_t m = p->unknowns;
@@ -416,7 +424,8 @@ static void find_bias(struct problem *p, const double *whole, double *bias)
         if (p->unknown[c] != FIT_NONE)
             side[p->unknown[c]] += cpu * power * p->scale[p->unknown[c]];
     }
-    /* unknown moments of leaps do not matter: what one window gets too much, the next lacks */
+    /* unknown moments of leaps do not matter: if one window gets too much, the next gets too
+     * little */
     double rest = difference(p, whole) - p->leaps;
     double part = all > 0 && p->squares > 0 ? fmax(0, rest) / all : 0;
     for (size_t i = 0; i < m; i++)
@@ -426,9 +435,10 @@ static void find_bias(struct problem *p, const double *whole, double *bias)
     free(side);
 }
 
-/* The mean square of the error of a power that is taken to be the mean power: it may be anything from 0 to what it
- * would be without idle power. If rows are not resolvable, the mean power is the least certain of all, as errors of
- * CPU times move it to idle power. */
+/* The mean squared error of a power that is assumed to be the mean power. The true power can be
+ * between 0 and the power that the rows would have without idle power. If rows cannot be resolved,
+ * the mean power is the least certain of all, because errors of CPU times move part of it to idle
+ * power. */
 static double square_of_fixed(const struct problem *p)
 {
     double most = p->gross, mean = p->mean, least = FIXED_ERROR * mean;
@@ -444,13 +454,13 @@ static double all_cpu(const struct problem *p)
     return all;
 }
 
-/* How many processors the rows use at least. */
+/* The least number of processors that the rows use. */
 static double processors(const struct problem *p)
 {
     return fmax(1, ceil(all_cpu(p) / p->time));
 }
 
-/* The sum of products of COLUMN and the time for which a processor waits [ns]. */
+/* The sum of the products of COLUMN and the time in which a processor waits [ns]. */
 static double product_with_waits(const struct problem *p, size_t column)
 {
     const double *products = p->products + column * p->columns;
@@ -460,8 +470,8 @@ static double product_with_waits(const struct problem *p, size_t column)
     return products[0] - rows / processors(p);
 }
 
-/* Adds to SQUARES, of the errors of powers, what results if a power with the mean square UNKNOWN was neglected. Its
- * products with other columns are WITH [columns]. */
+/* Adds to SQUARES, the squared errors of powers, the effect of neglecting a power with the mean
+ * square UNKNOWN. WITH [columns] are its products with the columns. */
 static void add_neglected(const struct problem *p, const double *with, double unknown,
                           double *squares)
 {
@@ -477,8 +487,9 @@ static void add_neglected(const struct problem *p, const double *with, double un
     free(change);
 }
 
-/* Adds to SQUARES, of the errors of powers, what results if the powers of rows that are not known are wrong. If idle power is not
- * known, powers of rows include it, but what the program draws while it waits is anything up to the mean power. */
+/* Adds to SQUARES, the squared errors of powers, the effect of wrong assumptions about unknown
+ * powers of rows. If idle power is unknown, the powers of rows include it, but the program may draw
+ * anything up to the mean power while it waits. */
 static void add_fixed(const struct problem *p, double *squares)
 {
     size_t n = p->columns;
@@ -495,7 +506,7 @@ static void add_fixed(const struct problem *p, double *squares)
     free(with);
 }
 
-/* Variances and covariances of the powers, still scaled. */
+/* Sets the variances and covariances of the powers, which are still scaled. */
 static void find_errors(struct problem *p, const double *whole)
 {
     size_t m = p->unknowns;
@@ -527,8 +538,8 @@ static double quantile(void)
     return student_quantile(0.95, FIT_GROUPS - 1);
 }
 
-/* Is the program idle for more or less of the time in different windows, so that idle power is not part of the powers of
- * rows? Otherwise rows may include it. */
+/* Returns whether the idle part of the time differs between windows, so that idle power is not part
+ * of the powers of rows. Otherwise, these may include it. */
 static bool varies(const struct problem *p)
 {
     size_t m = p->unknowns;
@@ -547,7 +558,8 @@ static bool varies(const struct problem *p)
     return result;
 }
 
-/* The unknown with the least certain power, if that power is unknown; else the number of unknowns. */
+/* The unknown with the least certain power, if that counts as unknown; otherwise the number of
+ * unknowns. */
 static size_t find_unknown(const struct problem *p)
 {
     size_t worst = p->unknowns;
@@ -563,7 +575,7 @@ static size_t find_unknown(const struct problem *p)
     return worst;
 }
 
-/* The unknown that replaces I. */
+/* The unknown that takes the place of I. */
 static size_t find_partner(const struct problem *p, size_t i)
 {
     size_t m = p->unknowns, best = any_other(p, i);
@@ -579,7 +591,7 @@ static size_t find_partner(const struct problem *p, size_t i)
     return best;
 }
 
-/* The CPU time of the rows of an unknown [ns]. */
+/* The CPU time of the rows with unknown U [ns]. */
 static double time_of(const struct problem *p, size_t u)
 {
     double sum = 0;
@@ -588,8 +600,8 @@ static double time_of(const struct problem *p, size_t u)
     return sum;
 }
 
-/* Joins the unknowns U and V of rows, unless one has so little time that its power hardly matters to the other: then only its
- * own is unknown. */
+/* Joins the unknowns U and V of rows. If one of them has so little time that its power hardly
+ * affects the other, only this one is fixed. */
 static void join_rows(struct problem *p, size_t u, size_t v)
 {
     size_t small = time_of(p, u) < time_of(p, v) ? u : v, large = small == u ? v : u;
@@ -599,8 +611,9 @@ static void join_rows(struct problem *p, size_t u, size_t v)
         join(p, u, v);
 }
 
-/* Joins the two most similar unknowns, if SURE or if they cannot be distinguished; if one of them is idle power, which is not
- * that of rows, the row is unknown. Returns whether it did. */
+/* Joins the two most similar unknowns if SURE is set or if they cannot be distinguished. If one of
+ * them is idle power, and differs from the power of rows, the row is fixed instead. Returns whether
+ * the number of unknowns has changed. */
 static bool join_alike(struct problem *p, bool sure)
 {
     size_t m = p->unknowns;
@@ -619,14 +632,14 @@ static bool join_alike(struct problem *p, bool sure)
     return joined;
 }
 
-/* Does a program that uses PROCESSORS all the time wait for hardly any of it? */
+/* Returns whether the program waits for hardly any of the time of its processors. */
 static bool hardly_waits(const struct problem *p)
 {
     return processors(p) * p->time - all_cpu(p) < SMALL_TIME * p->time;
 }
 
-/* The unknown to fix if that of row U is not known: idle power, if it matters less than the row's, because the program hardly
- * waits. */
+/* The unknown to fix if that of row U is unknown: idle power if it matters less than the power of
+ * the row, because the program hardly waits. */
 static size_t least_needed(const struct problem *p, size_t u)
 {
     double most = 0;
@@ -636,7 +649,8 @@ static size_t least_needed(const struct problem *p, size_t u)
     return idle ? 0 : u;
 }
 
-/* Joins two unknowns that cannot be distinguished, or fixes one that is not known. Returns false if all are known. */
+/* Joins two unknowns that cannot be distinguished, or fixes one that is unknown. Returns false if
+ * all are known. */
 static bool join_next(struct problem *p)
 {
     size_t m = p->unknowns, lost = prepare(p), worst = m;
@@ -655,7 +669,7 @@ static bool join_next(struct problem *p)
     free(whole);
     if (!solved && m > 2) {
         worst =
-            least_needed(p, m - 1); /* the error of the row with the least CPU time is its power */
+            least_needed(p, m - 1); /* the row with the least CPU time: its error is its power */
         fix(p, worst, any_other(p, worst));
         return true;
     }
@@ -676,8 +690,9 @@ static double product_of(const struct problem *p, size_t a, size_t b)
     return p->products[a * p->columns + b];
 }
 
-/* How much of the error of the CPU time of COLUMN is that of column C (0: of waiting). Rows that take it from each other are
- * in the same windows. If threads wait, what the correction took away shows more: what no row got was then that of waiting. */
+/* The weight with which the error of the CPU time of COLUMN belongs to column C (0: to waiting).
+ * Rows that take CPU time from each other are in the same windows. If threads wait, the correction
+ * shows more: CPU time that no row got belongs to waiting. */
 static double moved_weight(const struct problem *p, size_t column, size_t c)
 {
     if (c == column)
@@ -693,7 +708,7 @@ static double moved_weight(const struct problem *p, size_t column, size_t c)
     return fmax(0, products[column] - all);
 }
 
-/* The same as part of the whole. */
+/* The same as part of the total. */
 static double moved_part(const struct problem *p, size_t column, size_t c)
 {
     double all = 0;
@@ -702,7 +717,8 @@ static double moved_part(const struct problem *p, size_t column, size_t c)
     return all > 0 ? moved_weight(p, column, c) / all : 0;
 }
 
-/* The mean CPU time of column C in windows while column A runs (0: while a processor waits), by their time. */
+/* The mean CPU time of column C while column A runs (0: while a processor waits), as part of the
+ * time of the windows. */
 static double part_beside(const struct problem *p, size_t a, size_t c)
 {
     if (a > 0)
@@ -713,8 +729,9 @@ static double part_beside(const struct problem *p, size_t a, size_t c)
     return waits > 0 ? fmax(0, processors(p) * own - products) / waits : own / p->time;
 }
 
-/* The covariance of the power of COLUMN and the error of its CPU time, divided by the variance of that error [J/ns per ns].
- * Other columns lack its excess in the same windows, whose energy the powers explain. */
+/* The covariance of the power of COLUMN and the error of its CPU time, divided by the variance of
+ * that error [J/ns per ns]. Other columns lack the excess of COLUMN in the same windows, and the
+ * powers explain the energy of these windows. */
 static double follow_time(const struct problem *p, size_t column)
 {
     size_t m = p->unknowns, own = p->unknown[column];
@@ -735,8 +752,8 @@ static double follow_time(const struct problem *p, size_t column)
     return result;
 }
 
-/* Half of the 95 % interval of the energy of COLUMN, which used NS of CPU time with an error of variance SQUARES. Only the
- * jackknife estimates a variance from few numbers. */
+/* Half of the 95 % interval of the energy of COLUMN, which used the CPU time NS with an error of
+ * the variance SQUARES. Only the variance from the jackknife is estimated from few numbers. */
 static double find_interval(const struct problem *p, size_t column, double ns, double squares)
 {
     size_t u = p->unknown[column];
@@ -755,7 +772,8 @@ static double find_interval(const struct problem *p, size_t column, double ns, d
 
 /* ---- results ---- */
 
-/* See above; ENTERED: how often a sample of the row follows one of another row. */
+/* The variance of an interval in which rows change, as part of its square (see LONG_STAY_VARIANCE).
+ * ENTERED: the part of the samples of the row that follow a sample of another row. */
 static double switch_variance(double entered)
 {
     return LONG_STAY_VARIANCE + (SHORT_STAY_VARIANCE - LONG_STAY_VARIANCE) * entered;
@@ -785,7 +803,7 @@ static void report(const struct problem *p, const struct fit *fit, const double 
     }
 }
 
-/* From sums of time, CPU time and energy, as if there were a single row. */
+/* Sets MEAN and GROSS from the sums of time, CPU time and energy, as if there were a single row. */
 static void find_mean(struct problem *p)
 {
     double joule = 0, cpu_ns = 0, cpu_joule = 0, square = 0;
@@ -815,7 +833,8 @@ static bool solve(struct problem *p)
            solve_nonnegative(p->lapack, p->unknowns, p->matrix, p->side, p->power);
 }
 
-/* There may be enough updates, but the CPU time between them is not known. */
+/* Fills ERR. There may be enough updates, but then the CPU time between them is not known. Returns
+ * -1. */
 static int too_few_windows(const struct fit *fit, struct error *err)
 {
     uint64_t windows = (uint64_t)fit->switched[FIT_TIME];
@@ -833,7 +852,8 @@ static int too_few_windows(const struct fit *fit, struct error *err)
                      fit->updates, windows, FIT_MIN_WINDOWS);
 }
 
-/* What the problem of FIT needs; NULL with ERR filled if there are too few windows for it, or if it is missing. */
+/* Opens LAPACK. Returns NULL with ERR filled if FIT has too few windows, or if the library is
+ * missing. */
 static struct lapack *prepare_lapack(const struct fit *fit, struct error *err)
 {
     if (fit->switched[FIT_TIME] >= FIT_MIN_WINDOWS)
@@ -864,8 +884,9 @@ int fit_powers(const struct fit *fit, const double *entered, struct fit_power *p
     return solved ? 0 : no_solution(err);
 }
 
-/* What unconstrained powers of all columns leave of the variance of energies, without corrections: both would change with the
- * lag by leaps. Call it before unknowns are joined. NaN: unknown. */
+/* The part of the variance of energies that unconstrained powers of all columns leave unexplained.
+ * The sums are not corrected, because the correction would change abruptly with the lag; joining
+ * unknowns would do the same, so this must be called before. NaN: unknown. */
 static double unexplained(struct problem *p, bool moved)
 {
     size_t n = p->unknowns;

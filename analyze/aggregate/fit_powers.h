@@ -6,34 +6,35 @@
 #include "analyze/attribute/fit.h"
 #include "base/error.h"
 
-/* At least FIT_MIN_WINDOWS windows are needed. At most FIT_MAX_ROWS rows have separate powers; the other rows, and rows
- * with less than a thousandth of the CPU time, share one. */
+/* At least FIT_MIN_WINDOWS windows are needed. At most FIT_MAX_ROWS rows have powers of their own.
+ * The others, and rows with less than a thousandth of the CPU time, share one power. */
 enum { FIT_MIN_WINDOWS = 40, FIT_MAX_ROWS = 64 };
 
-/* The result for a column of the sums other than FIT_ENERGY. */
+/* The result for one column of the sums (except FIT_ENERGY). */
 struct fit_power {
-    double watt;     /* power [W], or rate of the quantity */
+    double watt;     /* [W], or the rate of the quantity */
     double energy;   /* in all windows [J] */
     double interval; /* half of the 95 % interval of ENERGY [J]; NaN: unknown */
     uint16_t like;   /* the column from which it cannot be distinguished, or FIT_NONE */
-    bool rare;       /* shares its power with other rows */
+    bool rare;       /* it shares its power with other rows */
 };
 
-/* Sets POWERS [fit->columns]. ENTERED, of the same columns: the part of the row's samples that follow one of another row.
- * The power of FIT_TIME is drawn whether or not threads run; it is 0, and LIKE is set, if
- * it cannot be distinguished from the power of a row. Returns 0, or -1 with ERR filled if the sums do not determine
- * the powers. */
+/* Sets POWERS [fit->columns]. ENTERED [fit->columns]: the part of the samples of the row that
+ * follow a sample of another row. The power of FIT_TIME is drawn whether or not threads run; if it
+ * cannot be distinguished from the power of a row, it is 0 and LIKE is set. Returns 0, or -1 with
+ * ERR filled if the sums do not determine the powers. */
 int fit_powers(const struct fit *fit, const double *entered, struct fit_power *powers,
                struct error *err);
 
-/* What powers leave of the energies of windows. */
+/* The energies of windows that powers do not explain. */
 struct fit_rest {
-    double part; /* of their variance; it can be slightly below 0 */
+    double part; /* of the variance of energies; may be slightly negative */
     double windows;
 };
 
-/* Sets *REST for powers of all columns, whether or not they can be distinguished. MOVED: a lag of the sensor has moved
- * windows, so that moments of leaps have twice the error. Returns as fit_powers. */
+/* Sets *REST for powers of all columns, whether or not they can be distinguished. MOVED: a lag of
+ * the sensor has moved windows, which doubles the error of the moments of leaps. Returns 0, or -1
+ * with ERR filled, like fit_powers. */
 int fit_unexplained(const struct fit *fit, bool moved, struct fit_rest *rest, struct error *err);
 
 #endif

@@ -24,7 +24,7 @@ void inputs_free(struct inputs *inputs)
     free(inputs->paths);
 }
 
-/* The next path of the list. Returns 1, 0 at the end, -1. */
+/* Reads the next path of the list. Returns 1, 0 at the end, or -1 with ERR filled. */
 static int next_path(struct inputs *inputs, struct stream *in, struct error *err)
 {
     const uint8_t *data;
@@ -79,11 +79,12 @@ int inputs_read_one(const char *path, struct pbin_choice choice, size_t threads,
     return result;
 }
 
-/* State of a worker. Workers take files one by one; sums are exact, so the assignment does not matter. */
+/* The state of a worker. Workers take one file at a time; sums are exact, so it does not matter
+ * which worker reads which file. */
 struct worker {
     pthread_t thread;
     const struct inputs *inputs;
-    size_t threads; /* for each profile */
+    size_t threads; /* to use for each profile */
     _Atomic size_t *next;
     struct aggregate *aggregate;
     struct reporter reporter;
@@ -109,13 +110,14 @@ static void *work(void *opaque)
     }
 }
 
-/* A single file has a progress bar; several in parallel, or a pipe (whose writer has one), do not. */
+/* A single file has a progress bar. Several files in parallel do not, and neither does a pipe,
+ * whose writer has one. */
 static bool shows_bar(const struct inputs *inputs)
 {
     return inputs->count == 1 && strcmp(inputs->paths[0], "-") != 0;
 }
 
-/* Merges the result of a worker; of several errors, keeps that of the first input. */
+/* Merges the result of a worker. Of several errors, keeps that of the first input. */
 static int collect(struct worker *w, struct aggregate *into, struct reporter *reporter,
                    struct error *err, size_t *failed_at)
 {

@@ -10,18 +10,18 @@
 struct inputs {
     char **paths; /* owned */
     size_t count, capacity;
-    const char *list;          /* --files-from: a file of paths, NULL: none; "-" is stdin */
-    bool nul;                  /* its paths end with NUL instead of newline */
-    struct pbin_choice choice; /* how to read each */
-    unsigned jobs;             /* threads; 0: one per CPU */
+    const char *list;          /* --files-from: a file with a list of paths ("-": stdin), or NULL */
+    bool nul;                  /* the paths in LIST end with NUL instead of newline */
+    struct pbin_choice choice; /* choice for reading each profile */
+    unsigned jobs;             /* threads; 0: one for each CPU */
 };
 
 /* Appends a copy of PATH. */
 void inputs_add(struct inputs *inputs, const char *path);
 void inputs_free(struct inputs *inputs);
 
-/* Adds the paths of the list. If there are neither arguments nor a list, the only profile is stdin. Returns 0, or -1
- * with ERR filled. */
+/* Adds the paths in LIST. If there are neither arguments nor a list, the only profile is stdin.
+ * Returns 0, or -1 with ERR filled. */
 int inputs_complete(struct inputs *inputs, struct error *err);
 
 /* Reads all profiles into AGGREGATE and finishes it. The result does not depend on the number of threads; each thread

@@ -15,8 +15,8 @@
 
 struct lapack {
     void *handle;
-    __typeof__(LAPACKE_dposv) *dposv; /* solves, by Cholesky's method */
-    __typeof__(LAPACKE_dsyev) *dsyev; /* eigenvalues and eigenvectors */
+    __typeof__(LAPACKE_dposv) *dposv; /* solves equations by Cholesky's method */
+    __typeof__(LAPACKE_dsyev) *dsyev; /* computes eigenvalues and eigenvectors */
 };
 
 struct lapack *lapack_open(struct error *err)
@@ -71,25 +71,25 @@ double smallest_eigenvalue(const struct lapack *lapack, size_t n, const double *
     lapack_int order = (lapack_int)n;
     double least = NAN;
     if (lapack->dsyev(LAPACK_COL_MAJOR, 'V', 'L', order, vectors, order, values) == 0) {
-        least = values[0]; /* ascending */
+        least = values[0]; /* in ascending order */
         memcpy(vector, vectors, n * sizeof *vector);
     }
     free(vectors);
     return least;
 }
 
-/* ---- Lawson and Hanson: variables join the set of those that may differ from 0 one by one ---- */
+/* ---- Lawson and Hanson: variables that may differ from 0 are added to a set one by one ---- */
 
 struct active_set {
     const struct lapack *lapack;
     size_t n;
     const double *s, *b;
     double *p;
-    bool *free;              /* [n]: may differ from 0 */
+    bool *free;              /* [n]: it may differ from 0 */
     double *part, *side, *z; /* work space: n x n, n, n */
 };
 
-/* The solution for the free variables alone, in Z (0 for others). */
+/* Sets Z to the solution for the free variables alone (0 for the others). */
 static bool solve_free(struct active_set *a)
 {
     size_t count = 0;
@@ -112,8 +112,8 @@ static bool solve_free(struct active_set *a)
     return solved;
 }
 
-/* Goes from P towards Z as far as no free variable is negative; those that become 0 are no longer free. Returns whether that is
- * all the way. */
+/* Moves from P towards Z until a variable would become negative; variables that reach 0 are no
+ * longer free. Returns whether it reached Z. */
 static bool step(struct active_set *a)
 {
     double length = 1;
@@ -131,7 +131,7 @@ static bool step(struct active_set *a)
     return length >= 1;
 }
 
-/* The variable at 0 that would lower the sum of squares most, n if none would. */
+/* The variable at 0 that would reduce the sum of squares most; n if none would. */
 static size_t next_free(const struct active_set *a)
 {
     size_t best = a->n;

@@ -8,25 +8,27 @@
 
 #include "base/error.h"
 
-/* The functions of LAPACK, which is opened at run time so that tools start faster when they do not need it. */
+/* The functions of LAPACK. It is opened at run time, so that tools that do not need it start
+ * faster. */
 struct lapack;
 
 /* Returns NULL with ERR filled if the library is missing. */
 struct lapack *lapack_open(struct error *err);
 void lapack_close(struct lapack *lapack); /* NULL is allowed */
 
-/* Matrices are N x N, symmetric, and stored completely, row by row. */
+/* Matrices are N x N, symmetric, and stored in full, row by row. */
 
-/* P becomes the solution of S p = b. Returns false if S is not positive definite. */
+/* Sets P to the solution of S p = b. Returns false if S is not positive definite. */
 bool solve_symmetric(const struct lapack *lapack, size_t n, const double *s, const double *b,
                      double *p);
 
-/* P becomes the P >= 0 that minimizes p' S p - 2 b' p, by the method of Lawson and Hanson. Returns false if S is not positive
- * definite. */
+/* Sets P to the p >= 0 that minimizes p' S p - 2 b' p, by the method of Lawson and Hanson. Returns
+ * false if S is not positive definite. */
 bool solve_nonnegative(const struct lapack *lapack, size_t n, const double *s, const double *b,
                        double *p);
 
-/* Returns the smallest eigenvalue of S, with its eigenvector in VECTOR; NaN if it was not found. */
+/* Returns the smallest eigenvalue of S and sets VECTOR to its eigenvector; NaN if it was not
+ * found. */
 double smallest_eigenvalue(const struct lapack *lapack, size_t n, const double *s, double *vector);
 
 #endif

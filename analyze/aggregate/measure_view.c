@@ -11,7 +11,8 @@
 
 enum { NS_PER_S = 1000000000 };
 
-/* The measures of calls (pbin.5) in the order in which they are shown, and what follows from them. */
+/* The measures of calls (pbin.5) in the order in which they are shown, and the columns derived from
+ * them. */
 static const struct known {
     const char *name;
     unsigned char rank;
@@ -40,7 +41,7 @@ static bool is_sum(const struct pbin_measure *kind)
     return kind->join == PBIN_ADD || kind->join == PBIN_ADD_SAME;
 }
 
-/* Sums of times are shown in seconds, single times in ns. */
+/* Sums of times are in seconds, single times in ns. */
 static bool is_in_seconds(const struct aggregate *a, const struct pbin_measure *kind)
 {
     return is_sum(kind) && strcmp(unit_of(a, kind), "ns") == 0;
@@ -122,7 +123,7 @@ static size_t function_key(const struct aggregate *a)
     return pbin_keys_index(aggregate_keys(a), "function");
 }
 
-/* Marks what cannot be added where rows of several functions are joined. */
+/* Marks values that cannot be added if rows of several functions are joined. */
 static void check_function(struct measure_sums *sums, const struct aggregate *a, size_t number)
 {
     size_t at = function_key(a);
@@ -172,7 +173,7 @@ void measure_sums_free(struct measure_sums *sums)
     free(sums->counts);
 }
 
-/* The value of measure NUMBER, in its unit: a mean over runs if it is a sum. NaN: none. */
+/* The value of measure NUMBER, in its unit; a sum is shown as its mean over runs. NaN: none. */
 static double value_of(const struct aggregate *a, const struct measure_sums *sums, int number)
 {
     size_t runs = aggregate_run_count(a);
@@ -184,7 +185,7 @@ static double value_of(const struct aggregate *a, const struct measure_sums *sum
                            divisor);
 }
 
-/* Whole numbers are counts. */
+/* Measures that are counts are shown as whole numbers. */
 static struct table_cell number_cell(double value, enum pbin_measure_type type)
 {
     return type == PBIN_INTEGER ? cell_whole(value) : cell_real(value);

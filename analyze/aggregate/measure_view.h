@@ -1,5 +1,5 @@
-/* Measures as columns of a table: the combined values of rows that are shown as one row, and means and quantiles
- * derived from them.
+/* Measures as columns of a table: the combined values of rows that are shown as one row, and the
+ * means and quantiles derived from them.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_MEASURE_VIEW_H
 #define ANALYZE_AGGREGATE_MEASURE_VIEW_H
@@ -23,7 +23,8 @@ struct measure_view {
     size_t count;
 };
 
-/* AGGREGATE is borrowed for the life of VIEW. TAKEN are the other columns, whose names cannot be used. */
+/* AGGREGATE is borrowed for the life of VIEW. TAKEN are the TAKEN_COUNT other columns, whose names
+ * cannot be used. */
 void measure_view_init(struct measure_view *view, const struct aggregate *aggregate,
                        const struct table_column *taken, size_t taken_count);
 
@@ -33,20 +34,21 @@ struct measure_sums {
         exact value;
         bool any, unknown;
     } of[PBIN_MAX_MEASURES];
-    uint64_t *counts;   /* [LOG_BUCKETS] of the first histogram, or NULL */
+    uint64_t *counts;   /* [LOG_BUCKETS] counts of the first histogram, or NULL */
     bool no_counts;     /* do not combine histograms */
-    uint64_t functions; /* number of the text of the rows' function + 1; 0: no row yet */
+    uint64_t functions; /* text number of the function of the rows + 1; 0: no row yet */
 };
 
-/* Adds row NUMBER of AGGREGATE. Zeroed SUMS have no rows; measure_sums_free releases them. */
+/* Adds row NUMBER of AGGREGATE. SUMS that are all zero have no rows; measure_sums_free releases
+ * their memory. */
 void measure_sums_add(struct measure_sums *sums, const struct aggregate *aggregate, size_t number);
 void measure_sums_free(struct measure_sums *sums);
 
-/* Fills the CELLS of the columns of VIEW from the combined values SUMS. */
+/* Fills CELLS, one for each column of VIEW, from the combined values SUMS. */
 void measure_view_cells(const struct measure_view *view, const struct measure_sums *sums,
                         struct table_cell *cells);
 
-/* Sets the members of VALUES that come from measures, for COUNT rows of AGGREGATE beginning with FIRST. */
+/* Sets the members of VALUES that come from measures, for COUNT rows of AGGREGATE from FIRST on. */
 void row_values_measured(struct row_values *values, const struct aggregate *aggregate, size_t first,
                          size_t count);
 

@@ -66,7 +66,7 @@ const struct measure_cell *measures_get(const struct measures *m, size_t number,
     return at == INTERN_NONE || m->cells[at].unknown ? NULL : &m->cells[at];
 }
 
-/* TO joined with FROM, in the same run. */
+/* Joins FROM, in the same run, with TO. */
 static bool join_now(struct measure_cell *to, exact from, enum pbin_measure_join join)
 {
     bool overflow = false;

@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-/* A part should take longer than a thread to start; each needs a copy of the definitions, and holds some samples, which should
- * have few threads. */
+/* Reading a part should take longer than starting a thread. Each thread needs a copy of the
+ * definitions, and keeps some samples, which should therefore have few threads. */
 enum { MIN_PART = 4 << 20, MAX_PARTS = 8, MAX_LOCATIONS = 1 << 16, MAX_THREADS = 128 };
 
 struct part {
@@ -28,7 +28,7 @@ struct part {
 
 struct parallel {
     struct attribution *first;
-    size_t count; /* without the first */
+    size_t count; /* all but the first */
     struct part part[MAX_PARTS];
 };
 
@@ -84,7 +84,7 @@ static bool open_part(struct part *p, struct stream *stream, struct pbin_choice 
     return true;
 }
 
-/* How many parts are worthwhile; *SIZE becomes the size of the file. */
+/* The number of parts that are worthwhile. Sets *SIZE to the size of the file. */
 static size_t count_parts(struct stream *stream, size_t threads, uint64_t *size)
 {
     struct pbin_counts counts;

@@ -1,4 +1,5 @@
-/* pbin-aggregate: reads pbin, writes a row per function (or other keys) with its time and energy.
+/* pbin-aggregate: reads pbin and writes a row for each function (or for other keys) with its time
+ * and energy.
  *
  *   pbin-aggregate run.pbin          time [s]  share [%]  ...  energy [J]  binary  function
  *                                      1.0012      50.06  ...      20.024  burn    burn_50
@@ -10,7 +11,7 @@
 #include "analyze/aggregate/static_energy.h"
 #include "base/memory.h"
 
-/* The formats of tables, then pbin. */
+/* The names of the formats of tables, then pbin. */
 static const char *format_name(size_t number)
 {
     if (table_format_name(number) != NULL)
@@ -18,7 +19,8 @@ static const char *format_name(size_t number)
     return number == 0 || table_format_name(number - 1) != NULL ? "pbin" : NULL;
 }
 
-/* The format given by --format, else by the suffix of the output, else text; NULL: pbin. */
+/* The format given by --format, otherwise by the suffix of the output, otherwise text. NULL:
+ * pbin. */
 static const struct table_format *choose_format(const struct aggregate_command *o)
 {
     if (o->common.format == NULL && path_has_suffix(o->common.output, ".pbin"))
@@ -26,12 +28,13 @@ static const struct table_format *choose_format(const struct aggregate_command *
     return table_format_choose(o->common.format, o->common.output, &table_text);
 }
 
-/* Energies have no intervals where these would not contain the truth. Otherwise, intervals include what moves between rows
- * that share a window, because a window is divided as if its power were constant. */
+/* Energies have no intervals if these would not contain the true values. Otherwise, intervals
+ * include the energy that moves between rows that share a window, because a window is divided as if
+ * its power were constant. */
 static void note_mixing(const struct aggregate *a, struct aggregate_command *o)
 {
-    /* simulated: of two rows in turn, the one with half of the power gets too much, by a third of its energy in a
-     * window */
+    /* from simulations: if two rows alternate, the one with half of the power gets too much, by a
+     * third of its energy in a window */
     double stay = aggregate_stay(a), moved = 1 / (3 * stay), least = 0.01, most = 0.5;
     struct sampled_code code;
     if (!o->report.intervals || o->aggregate.rows.fit)
@@ -63,7 +66,7 @@ static void note_empty(const struct aggregate *a, struct aggregate_command *o)
         samples += row->sums.samples;
         time += row->sums.time;
     }
-    bool warned = o->selection.phase != NULL; /* a phase that never comes has its own warning */
+    bool warned = o->selection.phase != NULL; /* a phase that never occurs has its own warning */
     if (!o->selects || warned || samples != 0 || time != 0)
         return;
     if (o->selection.exclude_external)
@@ -118,7 +121,8 @@ int main(int argc, char **argv)
     o.aggregate.rows.names = &o.names;
     o.aggregate.has_max_gap = true;
     o.aggregate.rows.code = code_names_new(&o.search, &o.common.reporter);
-    /* tables have energies by the fit, but aggregated profiles also those of the default model */
+    /* tables show energies from the fit, but aggregated profiles also contain those of the default
+     * model */
     o.aggregate.rows.weigh.undivided = o.aggregate.rows.fit && choose_format(&o) != NULL;
     int result = table_format_check(o.common.format, o.common.output, ".pbin", &err);
     if (result == 0)

@@ -8,13 +8,14 @@
 #include "analyze/aggregate/row_view.h"
 #include "base/memory.h"
 
-/* A row, or rows with the same first keys: SIZE rows from BEGIN, in order of their keys. */
+/* One row, or several with the same first keys: SIZE rows from BEGIN on, in the order of their
+ * keys. */
 struct group {
     const struct pbin_row *begin;
     size_t size;
     struct pbin_sums sums;
     exact fixed; /* static energy */
-    double by;   /* sort value */
+    double by;   /* the value by which groups are sorted */
 };
 
 static int compare(const void *left, const void *right)
@@ -22,11 +23,11 @@ static int compare(const void *left, const void *right)
     const struct group *a = left, *b = right;
     if (a->by != b->by)
         return a->by > b->by ? -1 : 1;
-    return a->begin < b->begin ? -1 : a->begin > b->begin; /* rows are in order of their keys */
+    return a->begin < b->begin ? -1 : a->begin > b->begin; /* rows are in the order of their keys */
 }
 
-/* Groups ROWS by key number DEPTH (the keys before it are equal), or with SINGLE each by itself; largest first. Caller
- * frees. */
+/* Groups ROWS by key number DEPTH (the keys before it are equal), or puts each row in its own group
+ * if SINGLE. The largest is first. The caller frees the groups. */
 static struct group *make_groups(const struct row_view *v, const struct pbin_row *rows, size_t size,
                                  bool single, size_t depth, size_t *count)
 {
@@ -56,8 +57,9 @@ static struct group *make_groups(const struct row_view *v, const struct pbin_row
     return groups;
 }
 
-/* Moves the groups within the limits to the front and returns how many there are. _idle and _gap are always among them:
- * their energy without time would give _other a power that no code has. */
+/* Moves the groups within the limits to the front, and returns how many there are. _idle and _gap
+ * are always among them: because they have energy but no time, they would give _other a power that
+ * no code has. */
 static size_t limit(const struct row_view *v, struct group *groups, size_t count)
 {
     const struct report_options *o = v->report;
@@ -83,7 +85,7 @@ static size_t limit(const struct row_view *v, struct group *groups, size_t count
     return shown;
 }
 
-/* The cells of measures, for all rows of COUNT groups. */
+/* Fills the cells of measures, for all rows of COUNT groups. */
 static void put_measures(const struct row_view *v, const struct group *groups, size_t count,
                          struct table_cell *cells)
 {
@@ -97,7 +99,7 @@ static void put_measures(const struct row_view *v, const struct group *groups, s
     measure_sums_free(&sums);
 }
 
-/* A row without code, _total or _other: SUM, of COUNT groups. */
+/* Shows a row without code, _total or _other. SUM is the sum of COUNT groups. */
 static void show_label(const struct row_view *v, struct table *table, bool total,
                        const struct group *sum, const struct group *groups, size_t count)
 {
@@ -114,12 +116,12 @@ static void show_label(const struct row_view *v, struct table *table, bool total
         cells[v->report->tree] = cell_text(label);
     row_view_values(v, sums, sum->fixed, total && sums->runs == v->runs, cells);
     put_measures(v, groups, count, cells);
-    if (total) /* as above the table: _idle has no CPU time by which its energy could be divided */
+    if (total) /* as above the table: _idle has no CPU time to divide its energy by */
         cells[v->power_at] = cell_real(v->power);
     (total ? table_total : table_row)(table, cells);
 }
 
-/* A line of a tree: GROUP, of COUNT groups. */
+/* Shows a line of a tree: GROUP, which consists of COUNT groups. */
 static void show_branch(const struct row_view *v, struct table *table, const char *name,
                         const struct group *group, const struct group *groups, size_t count,
                         size_t depth, bool indent)
@@ -136,7 +138,7 @@ static void show_branch(const struct row_view *v, struct table *table, const cha
     free(shown);
 }
 
-/* The rows beyond a limit, as a group without rows of its own. */
+/* The rows beyond a limit, as a group without its own rows. */
 static struct group sum_of(const struct group *groups, size_t from, size_t count)
 {
     struct group sum = {0};
@@ -177,7 +179,8 @@ static char *cell_name(const struct table_cell *cell)
     return mem_printf(cell->kind == CELL_HEX ? "0x%llx" : "%llu", (unsigned long long)cell->count);
 }
 
-/* Indents text only, not formats for programs. Recurses at most once per key. */
+/* Indents only text, not formats for programs. The depth of recursion is at most the number of
+ * keys. */
 /* NOLINTNEXTLINE(misc-no-recursion): once per key */
 static void show_tree(const struct row_view *v, struct table *table, const struct pbin_row *rows,
                       size_t size, size_t depth, bool indent)

@@ -1,4 +1,4 @@
-/* The options of several tools whose rows have keys.
+/* The options that several tools with rows by key share.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/row_options.h"
 
@@ -12,7 +12,8 @@ static bool has(const struct pbin_keys *keys, const char *name)
     return pbin_keys_index(keys, name) < keys->count;
 }
 
-/* Inserts key NEEDED before key NAME, which is ambiguous without it, unless it is already a key. */
+/* Inserts the key NEEDED before the key NAME, which is ambiguous without it, unless it is already a
+ * key. */
 static void insert_before(struct pbin_keys *keys, const char *name, const char *needed)
 {
     size_t at = pbin_keys_index(keys, name);

@@ -1,5 +1,5 @@
-/* The options of several tools whose rows have keys: -k, --kernel, --filter, --exclude, --wall-time, --subtract-latency
- * and --mode.
+/* The options that several tools with rows by key share: -k, --kernel, --filter, --exclude,
+ * --wall-time, --subtract-latency and --mode.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_ROW_OPTIONS_H
 #define ANALYZE_AGGREGATE_ROW_OPTIONS_H
@@ -10,16 +10,16 @@
 #include "analyze/attribute/weigh.h"
 #include "formats/pbin/pbin.h"
 
-/* Parses LIST, names joined by commas; an invalid list is a usage error. A pc becomes an offset in its binary. Keys
- * that are ambiguous alone are preceded by another key: pc and basic-block by binary, and line without file by the
- * innermost function. */
+/* Parses LIST, names of keys separated by commas; an invalid list is a usage error. A pc becomes an
+ * offset in its binary. A key that is ambiguous on its own gets another key before it: the binary
+ * for pc and basic-block, the innermost function for line without file. */
 void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state);
 
-/* --external-keys LIST: rows of binaries other than the target have only these of KEYS, and those of threads. Call it when
- * KEYS are known. */
+/* Parses LIST of --external-keys: rows of binaries other than the target have only these of KEYS,
+ * and the keys of threads. Call it when all KEYS are known. */
 void external_keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state);
 
-/* The option --kernel: its line in the table of options, and its parser. */
+/* The option --kernel: its line in the table of options. kernel_option parses its argument. */
 #define KERNEL_OPTION(key, group)                                                                  \
     {                                                                                              \
         "kernel", key, "WHO", 0,                                                                   \
@@ -27,11 +27,12 @@ void external_keys_option(struct pbin_keys *keys, const char *list, struct argp_
             "code that called it",                                                                 \
             group                                                                                  \
     }
-/* Parses ARGUMENT of --kernel, and sets the bit of the option in *GIVEN. */
+/* Parses ARGUMENT of --kernel, and sets the bit of this option in *GIVEN. */
 void kernel_option(struct pbin_keys *keys, unsigned *given, const char *argument,
                    struct argp_state *state);
 
-/* The lines of --wall-time, --subtract-latency and --mode in the table of options. ROWS: what the tool calls its rows. */
+/* The lines of --wall-time, --subtract-latency and --mode in the table of options. ROWS: the tool's
+ * name for its rows. */
 #define WALL_TIME_OPTION(key, group)                                                               \
     {                                                                                              \
         "wall-time", key, NULL, 0,                                                                 \
@@ -44,7 +45,8 @@ void kernel_option(struct pbin_keys *keys, unsigned *given, const char *argument
             "from the time of each thread, as the original scripts did (thread)",                  \
             group                                                                                  \
     }
-/* Parses HOW of --subtract-latency, which may be NULL, and sets the bit of the option in *GIVEN. */
+/* Parses HOW, the argument of --subtract-latency (may be NULL), and sets the bit of this option in
+ * *GIVEN. */
 void latency_option(struct weigh_options *weigh, unsigned *given, const char *how,
                     struct argp_state *state);
 
@@ -55,7 +57,7 @@ void latency_option(struct weigh_options *weigh, unsigned *given, const char *ho
             " are means; add: the profiles are shards of one run",                                 \
             group                                                                                  \
     }
-/* Returns whether the profiles are added. */
+/* Parses ARGUMENT of --mode. Returns whether profiles are added. */
 bool mode_option(const char *argument, struct argp_state *state);
 
 /* Adds the condition TEXT of --filter or --exclude; an invalid one is a usage error. TEXT is borrowed. */

@@ -19,14 +19,14 @@ enum row_metric {
     METRICS
 };
 
-/* "time", "energy", ...; and the inverse, -1 if unknown. */
+/* The name of METRIC ("time", "energy", ...), and the metric of a name (-1: unknown). */
 const char *row_metric_name(enum row_metric metric);
 int row_metric_parse(const char *name);
 
 /* Means over the runs of the aggregate. */
 struct row_values {
     double time;   /* [s] */
-    double energy; /* [J] or the profile's quantity */
+    double energy; /* [J], or in the unit of the profile's quantity */
     double power;  /* energy / time [W]; NaN if time is 0 */
     double samples;
     double entries;          /* NaN: unknown */
@@ -42,14 +42,15 @@ void row_values_of(const struct pbin_sums *sums, size_t runs, struct row_values 
 /* The spread over the runs, where a run without the row counts as 0. NaN for a single run. */
 struct row_spread {
     double time_sd, time_min, time_max,
-        time_ci; /* [s]; ci: half of the 95 % interval of the mean */
+        time_ci; /* [s]; _ci: half of the 95 % interval of the mean */
     double energy_sd, energy_min, energy_max, energy_ci; /* [J] */
 };
 
-/* Standard deviation with divisor n - 1; interval by Student's t with n - 1 degrees of freedom. */
+/* Computes the spread. The standard deviation has the divisor n - 1, and the interval uses
+ * Student's t with n - 1 degrees of freedom. */
 void row_spread_of(const struct pbin_sums *sums, size_t runs, struct row_spread *spread);
 
-/* TO += FROM for rows of the same runs. Adds only the sums; the spread becomes invalid. */
+/* Adds FROM to TO, for rows of the same runs. Adds only the sums; the spread becomes invalid. */
 void row_sums_join(struct pbin_sums *to, const struct pbin_sums *from);
 
 #endif

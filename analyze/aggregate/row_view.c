@@ -8,7 +8,7 @@
 
 #include "analyze/attribute/words.h"
 
-/* The ranks of columns, in the order in which narrow tables leave them out. */
+/* The ranks of columns: the order in which narrow tables leave them out. */
 enum {
     RANK_COUNTS = 90,
     RANK_ENTRIES,
@@ -16,7 +16,7 @@ enum {
     RANK_POWER = 60,
     RANK_ENERGY_SHARE = 70,
     RANK_SHARE = 50,
-    RANK_OTHER = 40 /* time or energy, whichever does not sort the table */
+    RANK_OTHER = 40 /* time or energy, unless it sorts the table */
 };
 
 static struct table_column *add_column(struct row_view *v, const char *name, const char *unit,
@@ -26,7 +26,7 @@ static struct table_column *add_column(struct row_view *v, const char *name, con
     return &v->columns[v->column_count++];
 }
 
-/* A column that is shown in wide tables only, or after the values of column OF. */
+/* Adds a column that only wide tables show, or that follows the values of column OF. */
 static void add_detail(struct row_view *v, const char *name, const char *unit, size_t of)
 {
     if (of > 0)
@@ -46,13 +46,14 @@ static void name_columns(struct row_view *v)
     v->name_count = v->column_count;
 }
 
-/* Do time and energy have the intervals of their shares? Several runs show by themselves how much they vary. */
+/* Returns whether time and energy have the intervals of their shares. Several runs show directly
+ * how much they vary. */
 static bool has_sampling_intervals(const struct row_view *v)
 {
     return v->report->intervals && v->runs < 2;
 }
 
-/* TIME_AT, ENERGY_AT: the columns of the means. */
+/* Adds the columns of the spread. TIME_AT and ENERGY_AT are the columns of the means. */
 static void spread_columns(struct row_view *v, const char *unit, size_t time_at, size_t energy_at)
 {
     static const char *const time[] = {"time_sd", "time_min", "time_max", "time_ci95"};
@@ -66,7 +67,8 @@ static void spread_columns(struct row_view *v, const char *unit, size_t time_at,
     add_detail(v, "runs", "", 0);
 }
 
-/* In profiles that contain only calls, empty columns are shown in wide tables only. */
+/* Returns whether a column is empty. In profiles that contain only calls, such columns are shown
+ * only in wide tables. */
 static bool is_empty(const struct row_view *v, const char *name, bool is_time)
 {
     if (is_time || strcmp(name, "share") == 0)
@@ -125,21 +127,21 @@ static void make_columns(struct row_view *v)
     }
 }
 
-/* The whole is exactly 100 %; 100 * x / x may differ. */
+/* Makes the whole exactly 100 %; 100 * x / x may differ. */
 static double percent(double part, double whole)
 {
     double share = part == whole ? 100 : 100 * part / whole;
     return whole != 0 ? share : NAN;
 }
 
-/* Half-width of the 95 % interval of the time of a row [s]. */
+/* Half of the 95 % interval of the time of a row [s]. */
 static double time_interval(const struct row_view *v, const struct row_values *values)
 {
     return sampled_time(&v->code, values->time, values->entries);
 }
 
-/* The same for its energy [J]. Sampling decides how the energy in code is divided; how much is in code, and in _idle and
- * the like, is measured. */
+/* Half of the 95 % interval of the energy of a row [J]. Sampling affects only how the energy in
+ * code is divided; the energy in code, and that in _idle and similar rows, is measured. */
 static double energy_interval(const struct row_view *v, const struct row_values *values)
 {
     bool all = values->energy == v->total_values.energy;
@@ -194,7 +196,7 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, exa
     cells[n++] = cell_real(share);
     if (v->report->intervals)
         cells[n++] = cell_real(100 * time_half / v->total_values.time);
-    /* a mean over runs, or a fraction of a histogram bin, is not whole */
+    /* means over runs, and parts of a bin of a histogram, are not whole numbers */
     cells[n++] = fractions ? cell_real(values.samples / v->total_values.samples)
                            : cell_whole(values.samples);
     cells[n++] = isnan(values.entries) ? (struct table_cell){0}
@@ -283,7 +285,7 @@ static void add_fact(struct row_view *v, const char *name, const char *title, co
     v->facts[v->fact_count++] = (struct table_fact){name, title, unit, cell};
 }
 
-/* As measured: without filters, with what the model gives to no row. */
+/* The measured energy: before filters, and including energy that the model assigns to no row. */
 static double measured_energy(const struct row_view *v)
 {
     exact lost = v->excluded.runs > 0 ? 0 : aggregate_unattributed(v->aggregate);
@@ -314,7 +316,7 @@ static void source_facts(struct row_view *v, const struct pbin_meta *meta)
         add_fact(v, "sensor_lag_s", "lag of the sensor", "s", cell_real(o->weigh.lag));
 }
 
-/* Part number P of the quantity, "energy_idle_J" or "charge_idle". */
+/* Adds a fact for part P of the quantity, "energy_idle_J" or "charge_idle". */
 static void part_fact(struct row_view *v, size_t p, const char *name, const char *title,
                       double value)
 {
@@ -324,7 +326,8 @@ static void part_fact(struct row_view *v, size_t p, const char *name, const char
     add_fact(v, v->part_name[p], title, q->unit, cell_real(value));
 }
 
-/* The balance: what was measured = rows + idle + gaps + what least squares do not explain + what is in no row. */
+/* The balance: measured = rows + idle + gaps + what least squares do not explain + what is in no
+ * row. */
 static void balance_facts(struct row_view *v)
 {
     static const struct {
@@ -362,8 +365,7 @@ static void excluded_facts(struct row_view *v)
     struct row_values excluded;
     const struct selection *s = aggregate_options_of(v->aggregate)->rows.selection;
     bool filters = s != NULL && (s->filter_count > 0 || s->exclude_external);
-    if (!filters &&
-        v->excluded.runs == 0) /* an aggregated profile may have been filtered earlier */
+    if (!filters && v->excluded.runs == 0) /* an aggregated profile may already be filtered */
         return;
     row_values_of(&v->excluded, v->runs, &excluded);
     add_fact(v, "excluded_time_s", "time left out", "s", cell_real(excluded.time));
@@ -404,7 +406,7 @@ static void make_facts(struct row_view *v)
     excluded_facts(v);
 }
 
-/* The spread of the total is that of the runs; with filters only its sums are known. */
+/* The spread of the total is that of the runs. With filters, only its sums are known. */
 static void spread_of_total(struct row_view *v)
 {
     if (v->excluded.runs > 0 || v->runs < 2)

@@ -9,20 +9,19 @@
 #include "analyze/aggregate/sampled.h"
 #include "formats/table/table.h"
 
-/* How rows are shown. */
+/* Options that control how rows are shown. */
 struct report_options {
-    enum row_metric sort; /* largest first; ties are ordered by key */
-    /* Limits; the rows cut off become one row _other, except for _idle and _gap, which are never cut off. Shares are
-     * of energy if sorted by energy, else of time. */
+    enum row_metric sort; /* in descending order; ties are ordered by key */
+    /* Limits. The rows beyond them become one row _other, but _idle and _gap always remain. Shares
+     * are of energy if rows are sorted by energy, otherwise of time. */
     size_t top;        /* maximum number of rows; 0: all */
-    double threshold;  /* rows with a share of at least this [%] */
+    double threshold;  /* show rows with at least this share [%] */
     double cumulative; /* rows until the sum of shares reaches this [%]; 0: all */
-    bool tree;         /* a row per prefix of the keys, indented */
+    bool tree;         /* one row per prefix of the keys, indented */
     bool fractions;    /* time, samples, entries and energy as fractions of their totals */
-    bool
-        intervals; /* intervals from the number of samples: of shares and, of one run, time and energy */
-    const exact *
-        static_energy; /* of each row of the aggregate, shown apart from the rest of its energy; NULL: not shown */
+    bool intervals; /* intervals due to sampling, of shares and, for one run, of time and energy */
+    const exact
+        *static_energy; /* [rows], shown apart from the rest of the energy; NULL: not shown */
     bool color;
     const struct table_style *style;
 };
@@ -30,7 +29,7 @@ struct report_options {
 enum {
     VIEW_MAX_COLUMNS = PBIN_MAX_KEYS + 24 + MEASURE_MAX_COLUMNS,
     VIEW_MAX_FACTS = 24,
-    VIEW_PARTS = 6 /* of the energy */
+    VIEW_PARTS = 6 /* parts of the energy */
 };
 
 struct row_view {
@@ -39,7 +38,7 @@ struct row_view {
     const struct report_options *report;
     struct table_column columns[VIEW_MAX_COLUMNS];
     size_t column_count;
-    size_t name_count; /* columns before the values: keys, or depth and name of a tree */
+    size_t name_count; /* columns before the values: keys, or depth and name in a tree */
     struct table_fact facts[VIEW_MAX_FACTS];
     size_t fact_count;
     size_t runs;
@@ -48,15 +47,15 @@ struct row_view {
     struct row_values total_values;
     struct sampled_code code;
     bool has_quantity;
-    struct quantity quantity; /* that of the aggregate, or energy, without values */
+    struct quantity quantity; /* of the aggregate; energy if it has no values */
     bool fitted;              /* energies come from aggregate_fit */
     size_t power_at;          /* column of the power */
     struct measure_view measures;
     size_t measures_at;              /* their first column */
-    enum row_metric sort;            /* as in REPORT, but by calls if no times were recorded */
+    enum row_metric sort;            /* as in REPORT, but calls if no times were recorded */
     bool calls_only;                 /* there are calls and no samples */
     double time_scale, energy_scale; /* 1, or 1 / total with NORMALIZED */
-    double power;                    /* of the run: energy / wall time; NaN if unknown */
+    double power;                    /* of the run: energy / wall time; NaN: unknown */
     char share_name[3][48], excluded_name[2][48], part_name[VIEW_PARTS][48];
 };
 
@@ -64,26 +63,29 @@ struct row_view {
 void row_view_init(struct row_view *view, const struct aggregate *aggregate,
                    const struct report_options *report);
 
-/* Is ROW shown as a row? The row of what filters exclude is shown as a fact. */
+/* Returns whether ROW is shown as a row. The row of excluded samples is shown as a fact. */
 bool row_view_shows(const struct row_view *view, const struct pbin_row *row);
 
-/* The value by which rows are sorted, for SIZE rows beginning with ROW whose sums are SUMS; -infinity if unknown. */
+/* The value by which rows are sorted, for SIZE rows from ROW on whose sums are SUMS; -infinity if
+ * unknown. */
 double row_view_metric(const struct row_view *view, const struct pbin_sums *sums,
                        const struct pbin_row *row, size_t size);
 
-/* The share [%] used by limits: of energy if sorted by energy, else of time. */
+/* The share to which limits apply [%]: of energy if rows are sorted by energy, otherwise of
+ * time. */
 double row_view_share(const struct row_view *view, const struct pbin_sums *sums);
 
-/* row_view_key returns the cell of key number I of ROW. row_view_values fills the cells of values, which follow those
- * of names; FIXED is the static energy of the rows. */
+/* row_view_key returns the cell of key number I of ROW. row_view_values fills the value cells,
+ * which follow the name cells; FIXED is the static energy of the rows. */
 struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t i);
 void row_view_values(const struct row_view *view, const struct pbin_sums *sums, exact fixed,
                      bool spread, struct table_cell *cells);
 
-/* The static energy of ROW, for FIXED of row_view_values; 0 if static energy is not shown. */
+/* The static energy of ROW, for the argument FIXED of row_view_values; 0 if static energy is not
+ * shown. */
 exact row_view_static(const struct row_view *view, const struct pbin_row *row);
 
-/* Fills the last cells, the results of aggregate_fit for ROW. */
+/* Fills the last cells: the results of aggregate_fit for ROW. */
 void row_view_fitted(const struct row_view *view, const struct pbin_row *row,
                      struct table_cell *cells);
 

@@ -7,20 +7,25 @@
 #include "analyze/attribute/words.h"
 #include "analyze/statistics/statistics.h"
 
-/* Two threads run at the same time if there are more thread samples than samples, apart from some that are due to
- * migrations; or, as samples may have one thread each, if they use more CPU time than the run lasts. */
+/* Two threads run simultaneously if there are more thread samples than samples, apart from a few
+ * that are due to migrations, or, because samples may have one thread each, if they use more CPU
+ * time than the run lasts. */
 #define PARALLEL 1.05
-/* A window that the program shares with others, or with waiting, is divided as if they all had the same power: with a
- * greater part of the energy in _idle and _others, that moves more than chance does. */
+/* A window that the program shares with other programs, or with waiting, is divided as if all of
+ * them had the same power. If more than this part of the energy is in _idle and _others, that moves
+ * more energy than chance does. */
 #define IDLE 0.02
-/* Mean intervals between samples by which windows may be longer than they seem: an update is in an interval between two samples,
- * which is two mean intervals long, because moments are more often in long ones. */
+/* Windows may be longer than they seem by this number of mean intervals between samples. An update
+ * is in an interval between two samples, the mean length of which is two mean intervals, because
+ * moments are more often in long intervals. */
 #define EDGES 2
-/* Where rows change more often than once per window, the energy that windows move is too much to be estimated. */
+/* If rows change more often than once per window, the energy that windows move is too large to
+ * estimate. */
 #define MAX_CHANGES 1.0
 #define QUANTILE    1.96
 #define CONFIDENCE  0.95
-/* The mean of the square, and the variance, of u (1 - u) with u anywhere in a window, where a row ends. */
+/* The mean square and the variance of u (1 - u), where u is the random position in a window at
+ * which a row ends. */
 #define MOVED_SQUARE   (1.0 / 30)
 #define MOVED_VARIANCE (1.0 / 180)
 
@@ -61,18 +66,18 @@ void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregat
         code->window = window + EDGES * code->time * code->runs / code->samples;
 }
 
-/* The chance that successive samples of a row with the part P are independent; sets *ENTRIES to those of all runs that are due
- * to chance. */
+/* The probability that successive samples of a row with the share P are independent. Reduces
+ * *ENTRIES to those of all runs that are due to chance. */
 static double independence(const struct sampled_code *code, double p, double *entries)
 {
     double most = code->samples * p * (1 - p), all = *entries * code->runs;
-    all = all < 0.5 ? 0.5 : all; /* a row that is entered before the first sample is left once */
+    all = all < 0.5 ? 0.5 : all; /* a row entered before the first sample is left once */
     *entries = all < most ? all : most;
     return most > 0 ? *entries / most : 0;
 }
 
-/* Variance of the time of a row, in mean intervals squared, that comes from dividing CPU time equally among a NUMBER of samples; P and
- * X as in independence. */
+/* The variance of the time of a row, in squares of the mean interval, that results from dividing
+ * CPU time equally among NUMBER samples. P and X: see independence. */
 static double divided_variance(const struct sampled_code *code, double p, double x, double number)
 {
     double changes = x / (1 - x) * number;
@@ -95,8 +100,9 @@ static double normal(double x)
     return erfc(-x / sqrt(2)) / 2;
 }
 
-/* Half of an interval that contains a value with a normal error of standard deviation SIGMA and a bias of up to MOST, of either
- * sign, in 95 % of cases (Imbens and Manski, Econometrica 72, 2004). */
+/* Half of an interval that contains a value with a probability of 95 %, for a normal error with the
+ * standard deviation SIGMA and a bias of up to MOST in either direction (Imbens and Manski,
+ * Econometrica 72, 2004). */
 static double with_bias(double sigma, double most)
 {
     double low = most, high = most + QUANTILE * sigma;

@@ -1,6 +1,7 @@
 /* The lag of a power sensor.
  *
- * With the wrong lag, energies are compared with what ran earlier or later, and powers explain less of them:
+ * With a wrong lag, energies are compared with code that ran earlier or later, and powers explain
+ * less of them:
  *
  *   unexplained |*
  *               |   *               *
@@ -8,8 +9,9 @@
  *               |         *  *
  *               +--------------------- lag
  *
- * There can be several minima, as phases of programs recur: all lags are tried in steps of a quarter of an update, then the interval
- * around the best one is divided by golden sections.
+ * There can be several minima, because phases of programs recur. All lags are therefore tried in
+ * steps of a quarter of an update; then the interval around the best one is divided by golden
+ * sections.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/sensor_lag.h"
 
@@ -19,15 +21,16 @@
 #include "analyze/aggregate/fit_powers.h"
 
 enum { STEPS = 16, SECTIONS = 8 };
-static const double step = 0.25, golden = 0.6180339887498949; /* step: updates */
-/* A lag other than 0 has to explain this part of what is unexplained without it; from few windows, more: chance would do that. */
+static const double step = 0.25, golden = 0.6180339887498949; /* STEP: in updates */
+/* A lag other than 0 must explain this part of the energy that is unexplained without it. With few
+ * windows, the part must be larger, because chance could explain it. */
 static const double least_gain = 0.2, chance = 4; /* divided by the square root of windows */
 
 struct search {
     const struct inputs *inputs;
     struct aggregate_options options;
     double update;  /* time between updates of the sensor [s] */
-    double windows; /* without a lag */
+    double windows; /* number without a lag */
     const struct reporter *reporter;
 };
 
@@ -35,7 +38,8 @@ struct attempt {
     double lag, unexplained;
 };
 
-/* Sets UNEXPLAINED for the lag of TO, and the time between updates. Returns 0, or -1 with ERR filled. */
+/* Sets UNEXPLAINED for the lag of TO, and the time between updates. Returns 0, or -1 with ERR
+ * filled. */
 static int try_lag(struct search *s, struct attempt *to, struct error *err)
 {
     struct reporter silent = {.quiet = true};
@@ -58,7 +62,7 @@ static int try_lag(struct search *s, struct attempt *to, struct error *err)
     return result;
 }
 
-/* Some lags leave too few windows: they are not the best ones. */
+/* Some lags leave too few windows, and cannot be the best ones. */
 static struct attempt attempt_at(struct search *s, double lag)
 {
     struct attempt a = {.lag = lag};
@@ -73,7 +77,7 @@ static struct attempt best_of(struct attempt a, struct attempt b)
     return b.unexplained < a.unexplained ? b : a;
 }
 
-/* The best lag between LOW and HIGH, where unexplained energy has one minimum. */
+/* The best lag between LOW and HIGH, where unexplained energy has a single minimum. */
 static struct attempt divide(struct search *s, double low, double high)
 {
     struct attempt a = attempt_at(s, high - golden * (high - low));

@@ -1,15 +1,17 @@
 /* The static part of energies.
  *
- * A baseline of P watts is P x wall joules of the run. The default model divides energy by CPU time while CPUs are busy and
- * gives the rest to _idle; so does this, from the sums of rows:
+ * A baseline of P watts is P x wall joules in a run. The default model divides energy by CPU time
+ * while CPUs are busy, and assigns the rest to _idle. The static part is divided in the same way,
+ * using the sums of rows:
  *
  *   busy = wall - max(wall - CPU time of all, wall x energy of _idle / energy of all)
  *   row: P x busy x its CPU time / CPU time of all      _idle: P x (wall - busy)
  *
- * Other programs have no CPU time in an aggregate, but in their busy intervals power was shared by CPU time: the ratio of their
- * time to that of the rows is the ratio of the energies. _gap has the same part of the wall time as of the energy, and _idle at
- * least the same, because simultaneous threads use more CPU time than wall time. _idle has no more than its energy: where the
- * model leaves a negligible idle time to rows, its static energy is theirs, too.
+ * Other programs have no CPU time in an aggregate, but power was divided by CPU time in their busy
+ * intervals, so that the ratio of their time to that of the rows is the ratio of the energies. _gap
+ * has the same part of the wall time as of the energy, and _idle has at least that part, because
+ * simultaneous threads use more CPU time than wall time. The static energy of _idle does not exceed
+ * its energy: if the model assigns a negligible idle time to rows, they also get its static energy.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/static_energy.h"
 
@@ -19,8 +21,8 @@
 #include "analyze/attribute/words.h"
 
 struct shares {
-    double wall, busy, used; /* [s]; USED: CPU time, of other programs too */
-    double own, others;      /* energies [J] */
+    double wall, busy, used; /* [s]; USED: CPU time, including that of other programs */
+    double own, others;      /* [J] */
     double gap;              /* part of WALL [s] */
 };
 
@@ -58,7 +60,7 @@ static void find_shares(const struct aggregate *a, double watts, struct shares *
     s->busy = left - fmin(fmin(fmax(spare, 0), left), fmax(idle, 0) / watts);
 }
 
-/* The seconds of the wall time for which a row is charged. */
+/* The part of the wall time for which a row is charged [s]. */
 static double charged(const struct aggregate *a, const struct shares *s, size_t r)
 {
     double per_used = s->used > 0 ? s->busy / s->used : 0;
@@ -72,7 +74,7 @@ static double charged(const struct aggregate *a, const struct shares *s, size_t 
     return per_used * seconds(aggregate_row(a, r));
 }
 
-/* Least squares has determined it: the energies of rows exclude idle power. */
+/* Uses the static energy that least squares determined: the energies of rows exclude idle power. */
 static int take_fitted(const struct aggregate *a, exact *part)
 {
     for (size_t r = 0; r < aggregate_row_count(a); r++)
@@ -80,7 +82,7 @@ static int take_fitted(const struct aggregate *a, exact *part)
     return 0;
 }
 
-/* Energies without rows of their own cannot be divided. */
+/* Returns whether some energies are not in rows, and therefore cannot be divided. */
 static bool is_filtered(const struct aggregate *a)
 {
     for (size_t r = 0; r < aggregate_row_count(a); r++) {

@@ -1,4 +1,4 @@
-/* Warns about conditions that no name in a profile meets.
+/* Warns about conditions that match no name in a profile.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/suggest.h"
 
@@ -9,7 +9,7 @@
 #include "analyze/attribute/labels.h"
 #include "base/similar.h"
 
-/* The kind of names that a condition applies to. */
+/* The kinds of names to which a condition can apply. */
 enum names { FUNCTIONS, INLINED, BINARIES, FILES, OTHERS };
 
 static enum names names_of_key(int key)
@@ -42,7 +42,8 @@ static bool matches_label(const char *glob)
     return fnmatch(glob, LABEL_OTHER, 0) == 0;
 }
 
-/* Names that a profile may have: those of its locations, or in an aggregated one, which has none, all its texts. */
+/* The number of names that a profile may have: those of its locations; in an aggregated profile,
+ * which has none, all its texts. */
 static size_t name_count(const struct pbin_definitions *all)
 {
     return all->location_count > 0 ? all->location_count : strings_count(all->strings);
@@ -62,7 +63,7 @@ static bool is_meant(const char *glob, const char *name, enum names names)
     return strcmp(glob, name) == 0 || fnmatch(glob, name, 0) == 0;
 }
 
-/* Does FILTER match any name? If not, SIMILAR has the most similar one. */
+/* Returns whether FILTER matches any name. If not, sets SIMILAR to the most similar one. */
 static bool matches_any(const struct filter *filter, enum names names,
                         const struct pbin_definitions *all, struct similar *similar)
 {

@@ -7,13 +7,13 @@
 #include "base/report.h"
 #include "formats/pbin/pbin.h"
 
-/* Prints a warning for each glob of SELECTION that includes functions, binaries or files but matches none in ALL, the
- * definitions of the full profile FILE. */
+/* Prints a warning for each glob of SELECTION that includes functions, binaries or files but
+ * matches none in ALL, the definitions of the full profile FILE. */
 void suggest_names(const struct selection *selection, const struct pbin_definitions *all,
                    const char *file, struct reporter *reporter);
 
-/* Prints such a warning for PHASE, the function that begins phases, if it is in no frame. Returns whether it is
- * missing. */
+/* Prints a similar warning if PHASE, the function that begins phases, is in no frame. Returns
+ * whether it is missing. */
 bool suggest_phase(const char *phase, const struct pbin_definitions *all, const char *file,
                    struct reporter *reporter);
 
