@@ -1,4 +1,4 @@
-/* Attribution: samples are weighed, selected, and charged to rows.
+/* Attribution: weighs samples, selects them, and charges them to rows.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/attribute_internal.h"
 
@@ -14,7 +14,7 @@
 
 static const struct selection everything;
 
-/* SECONDS as a time, or the largest time. */
+/* Converts SECONDS to a time; the result is at most the largest time. */
 static exact time_of(double seconds)
 {
     double ns = seconds * 1e9;
@@ -57,7 +57,7 @@ void attribution_free(struct attribution *a)
 static void charge_threads(struct attribution *a, const struct pbin_definitions *all,
                            const struct weighed *v, size_t k, size_t end)
 {
-    exact time = 0, energy = 0; /* each time is below 2^97: their sum fits */
+    exact time = 0, energy = 0; /* each time is below 2^97, so that their sum fits */
     bool overflow = false;
     for (; k < end; k++) {
         uint32_t row = key_map_row(&a->keys, all, v->thread[k], v->location[k]);
@@ -85,7 +85,7 @@ static void charge_label(struct attribution *a, const char *label, exact time, e
     a->rows->overflow |= overflow;
 }
 
-/* Charges sample I of the window, whose thread samples begin at K. */
+/* Charges sample I of the window, whose thread samples start at K. */
 static void charge_sample(struct attribution *a, const struct pbin_definitions *all,
                           const struct weighed *v, size_t i, size_t k)
 {
@@ -99,7 +99,7 @@ static void charge_sample(struct attribution *a, const struct pbin_definitions *
         charge_label(a, LABEL_OTHERS, 0, v->others_energy[i]);
 }
 
-/* Do all sums of the window belong to threads? */
+/* Returns whether all sums of the window belong to threads. */
 static bool is_threads_only(const struct weighed *v)
 {
     exact any = 0;
@@ -130,13 +130,14 @@ static void new_threads(struct attribution *a, const struct pbin_definitions *al
     mem_reserve(&a->first_row, &a->first_row_capacity, count, sizeof *a->first_row);
     mem_reserve(&a->last_row, &a->last_row_capacity, count, sizeof *a->last_row);
     mem_reserve(&a->in_marker, &a->in_marker_capacity, count, 1);
-    memset(a->first_row + a->thread_count, 0xff, grown); /* NO_ROW */
+    memset(a->first_row + a->thread_count, 0xff, grown); /* sets them to NO_ROW */
     memset(a->last_row + a->thread_count, 0xff, grown);
     memset(a->in_marker + a->thread_count, 0, count - a->thread_count);
     a->thread_count = count;
 }
 
-/* Is LOCATION in the marker function, or inlined code of it? Determined once per location. */
+/* Returns whether LOCATION is in the marker function, or in code inlined into it. This is
+ * determined once per location. */
 static bool is_marker(struct attribution *a, const struct pbin_definitions *all, uint64_t location)
 {
     if (location >= a->marker_count) {
@@ -157,7 +158,7 @@ static bool is_marker(struct attribution *a, const struct pbin_definitions *all,
     return a->marker[location] == 1;
 }
 
-/* Follows the phase through sample I of NEXT, whose thread samples begin at K. */
+/* Updates the phase with sample I of NEXT, whose thread samples start at K. */
 static void follow_phase(struct attribution *a, const struct pbin_definitions *all,
                          const struct pbin_samples *next, size_t i, size_t k)
 {
@@ -174,7 +175,7 @@ static bool selects_by_time(const struct attribution *a)
     return a->selection->has_window || a->selection->phase != NULL;
 }
 
-/* Which samples of the next window are selected. Returns how many. */
+/* Sets SELECTED for the samples of the next window. Returns how many are selected. */
 static size_t select_samples(struct attribution *a, const struct pbin_definitions *all,
                              const struct pbin_samples *next, bool *selected)
 {
@@ -238,7 +239,8 @@ static void fit_window(struct attribution *a, const struct pbin_definitions *all
     attribute_fit(a, all, v->thread, v->location, &view);
 }
 
-/* Attributes the next window, or the samples of it that are SELECTED (NULL: all). Returns false if no window is complete. */
+/* Attributes the next window, or only its SELECTED samples (NULL: all). Returns false if no window
+ * is complete. */
 static bool attribute_window(struct attribution *a, const struct pbin_definitions *all,
                              const bool *selected)
 {
@@ -264,8 +266,9 @@ static bool attribute_window(struct attribution *a, const struct pbin_definition
     return true;
 }
 
-/* Attributes COUNT samples, which are the next window or the first part of it, all of them SELECTED or none; if none,
- * their energies are only computed if a window for least squares continues in them. */
+/* Attributes COUNT samples: the next window or the first part of it. Either all or none of them are
+ * SELECTED. If none are, their energies are computed only if a window for least squares continues
+ * in them. */
 static void attribute_part(struct attribution *a, const struct pbin_definitions *all, size_t count,
                            const bool *selected)
 {
@@ -280,8 +283,9 @@ static void attribute_part(struct attribution *a, const struct pbin_definitions 
     weigher_limit(w, 0);
 }
 
-/* Attributes the selected parts of the next window. Each part is a window of its own: the energy of a selection is that
- * of its intervals. Returns false if no window is complete. */
+/* Attributes the selected parts of the next window. Each part becomes a separate window, so that
+ * the energy of a selection is the energy of its intervals. Returns false if no window is
+ * complete. */
 static bool attribute_selected(struct attribution *a, const struct pbin_definitions *all)
 {
     struct weigher *w = &a->weigher;
@@ -308,7 +312,7 @@ static bool attribute_selected(struct attribution *a, const struct pbin_definiti
     return true;
 }
 
-/* Processes what was added to the weigher. */
+/* Attributes the samples that were added to the weigher. */
 static void attribute_all(struct attribution *a, const struct pbin_definitions *all)
 {
     bool packs = weigher_packs(&a->weigher), more = true;
@@ -320,7 +324,7 @@ static void attribute_all(struct attribution *a, const struct pbin_definitions *
             return;
     while (more) {
         size_t done = packs ? attribute_packed(a, all, max) : 0;
-        /* back off, so that many samples that do not fit cost few failed attempts */
+        /* back off, so that a large number of samples that do not fit causes few failed attempts */
         max = done > 0 ? 2 * done : 1;
         if (done == 0)
             more = attribute_window(a, all, NULL);
@@ -349,7 +353,7 @@ static uint64_t count_zeros(const uint64_t *values, size_t count)
     return zeros;
 }
 
-/* Finds the location of records that stand for CPU time without a sample. */
+/* Finds the location that records of CPU time without a sample use. */
 static void find_unsampled(struct attribution *a, const struct pbin_definitions *all)
 {
     for (; a->looked < all->location_count; a->looked++)
@@ -391,7 +395,7 @@ void attribution_begin_part(struct attribution *a, uint64_t number)
     uint64_t before = step > 0 ? (step - number % step) % step : 0;
     a->is_part = true;
     weigher_start(&a->head, a->meta, a->weigher.quantity, &a->weigher.options);
-    weigher_begin_at(&a->head, before); /* this many are set aside */
+    weigher_begin_at(&a->head, before); /* number of samples to set aside */
     weigher_begin_at(&a->weigher, number + before);
 }
 
@@ -400,7 +404,8 @@ void attribution_end_part(struct attribution *a)
     rowset_fold(a->rows);
 }
 
-/* A thread that is in the same row at the end of A and at the start of LATER has entered it once, not twice. */
+/* A thread that is in the same row at the end of A and at the start of LATER has entered this row
+ * once, not twice. */
 static void join_threads(struct attribution *a, const struct attribution *later,
                          const uint32_t *row, const struct pbin_definitions *all)
 {
@@ -423,7 +428,7 @@ static void add_left(struct attribution *a, const struct weigher *from,
         attribution_add(a, &left, all);
 }
 
-/* Adds the rows and sums of the samples that follow. */
+/* Adds the rows and sums of LATER, which follows. */
 static void join_rows(struct attribution *a, const struct attribution *later,
                       const struct pbin_definitions *all)
 {

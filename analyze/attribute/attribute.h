@@ -9,7 +9,7 @@
 #include "analyze/attribute/os_threads.h"
 #include "analyze/attribute/weigh.h"
 
-/* Options that decide what the numbers of rows mean. */
+/* Options that determine the meaning of the numbers in rows. */
 enum attribution_option {
     OPTION_TIME,
     OPTION_MODEL,
@@ -23,77 +23,78 @@ enum { ATTRIBUTION_OPTIONS = OPTION_LATENCY + 1 };
 
 struct attribution_options {
     struct pbin_keys keys;             /* at least one */
-    const struct selection *selection; /* borrowed; NULL: everything counts */
-    struct code_names *code;           /* borrowed; NULL: no key or filter needs it */
+    const struct selection *selection; /* borrowed; NULL: select everything */
+    struct code_names *code;           /* borrowed; NULL if no key or filter needs it */
     const struct name_rules *names;    /* borrowed; NULL: names are unchanged */
     struct weigh_options weigh;
     bool fit; /* also compute the sums for least squares; only with energy_by_share */
-    /* a bit per enum attribution_option that the user chose, even if it is the default */
+    /* a bit for each enum attribution_option that the user gave, even if it is the default */
     unsigned given;
 };
 
-/* State while one full profile is read. */
+/* The state while a full profile is read. */
 struct attribution {
     const struct pbin_meta *meta;
     const struct selection *selection;
     struct weigher weigher;
-    struct weigher
-        head; /* of a part of a profile: the samples before the first step of the model */
+    struct weigher head; /* of a part of a profile: samples before the first step of the model */
     bool is_part;
     struct rowset *rows;
     struct key_map keys;
-    struct os_threads os; /* the elements by thread that follow are those of first definitions */
-    uint32_t *first_row, *last_row; /* by thread: the rows in which it was first and last seen */
+    struct os_threads os;           /* the following arrays use first definitions of threads */
+    uint32_t *first_row, *last_row; /* [threads]: row in which it was first and last seen */
     size_t thread_count, first_row_capacity, last_row_capacity;
-    uint8_t *marker; /* by location: 1 in the marker function, 2 not in it, 0 not determined yet */
-    uint8_t *in_marker; /* by thread: it was in the marker function when last seen */
+    uint8_t *marker;    /* [locations]: 1 in the marker function, 2 not in it, 0 unknown */
+    uint8_t *in_marker; /* [threads]: it was in the marker function when last seen */
     size_t marker_count, marker_capacity, in_marker_capacity;
     uint64_t phase;      /* entries into the marker function so far */
     exact start, end;    /* of the selected window [2^-32 ns] */
-    exact time, energy;  /* of all rows */
-    exact measured;      /* energy of all selected intervals, attributed or not */
+    exact time, energy;  /* sums over all rows */
+    exact measured;      /* energy of all selected intervals, including unattributed energy */
     exact wall;          /* sum of the selected intervals [2^-32 ns] */
-    uint64_t samples;    /* selected */
+    uint64_t samples;    /* selected samples */
     uint64_t bad_values; /* energies that are not finite or too large to sum */
-    uint64_t crowded;    /* samples with several threads and no CPU time */
-    uint64_t waiting; /* thread samples that reveal nothing about CPU time; see attribution_look */
-    uint64_t looked, unsampled; /* locations seen; that of LABEL_UNSAMPLED + 1, 0: none */
+    uint64_t crowded;    /* samples with several threads but without CPU time */
+    uint64_t waiting;    /* thread samples that show nothing about CPU time, see attribution_look */
+    uint64_t looked, unsampled; /* locations looked at; 1 + location of LABEL_UNSAMPLED, 0: none */
     struct gaps gaps;
     struct fit *fit;    /* NULL: not requested */
-    uint32_t *fit_rows; /* by thread sample of a stretch */
-    double *fit_equal;  /* the same: equal CPU times, followed by what others have more [ns] */
+    uint32_t *fit_rows; /* [thread samples of a stretch] */
+    double *fit_equal;  /* the same: equal CPU times, then the differences from them [ns] */
     size_t fit_capacity, fit_equal_capacity;
 };
 
-/* All arguments are borrowed until attribution_free. */
+/* Starts an attribution. All arguments are borrowed until attribution_free. */
 void attribution_start(struct attribution *attribution, const struct pbin_meta *meta,
                        const struct quantity *quantity, const struct attribution_options *options,
                        struct rowset *rows);
 void attribution_add(struct attribution *attribution, const struct pbin_samples *samples,
                      const struct pbin_definitions *all);
 
-/* Counts the thread samples in SAMPLES, a batch as it was read, that reveal nothing about how CPU time was used: those
- * without CPU time, and records of CPU time without a sample. */
+/* Counts the thread samples in SAMPLES, a batch as it was read, that show nothing about the use of
+ * CPU time: those without CPU time, and records of CPU time without a sample. */
 void attribution_look(struct attribution *attribution, const struct pbin_samples *samples,
                       const struct pbin_definitions *all);
 
-/* Can parts of a profile be attributed separately and then joined? Not if results depend on earlier samples. */
+/* Returns whether parts of a profile can be attributed separately and then joined. They cannot if
+ * results depend on earlier samples. */
 bool attribution_divides(const struct attribution *attribution);
 
-/* Makes ATTRIBUTION a part of a profile: the samples to be added begin with number NUMBER, and attribution_join will
- * add it to the attribution of the samples before. Only if attribution_divides, and before any sample is added. */
+/* Makes ATTRIBUTION a part of a profile: the samples to be added start with number NUMBER, and
+ * attribution_join will add the part to the attribution of the samples before. Requires
+ * attribution_divides; call it before any sample is added. */
 void attribution_begin_part(struct attribution *attribution, uint64_t number);
 
-/* Ends a part after its last samples have been added. It can then be joined; its contents are kept until
- * attribution_free. */
+/* Ends a part after its last samples have been added. It can then be joined; its contents remain
+ * valid until attribution_free. */
 void attribution_end_part(struct attribution *attribution);
 
-/* Adds the part LATER, whose samples follow those of ATTRIBUTION and which has separate rows. ALL are the definitions
- * to which its samples refer. */
+/* Adds the part LATER, whose samples follow those of ATTRIBUTION and which has its own rows. The
+ * samples of LATER refer to the definitions ALL. */
 void attribution_join(struct attribution *attribution, struct attribution *later,
                       const struct pbin_definitions *all);
 
-/* Completes the sums after the last sample; ALL are the definitions to which the samples refer. */
+/* Completes the sums after the last sample. The samples refer to the definitions ALL. */
 void attribution_end(struct attribution *attribution, const struct pbin_definitions *all);
 void attribution_free(struct attribution *attribution);
 

@@ -1,4 +1,5 @@
-/* Attribution of packed samples to rows, in chunks of arrays, with one simple loop per step:
+/* Attributes packed samples to rows, in chunks of arrays, with a simple loop for each step:
+ *
  *   rows -> entries -> shares, as words to add -> sums of the rows
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/attribute_internal.h"
@@ -16,10 +17,11 @@ struct chunk {
     _Alignas(64) uint32_t row[CHUNK_THREAD_SAMPLES];
     _Alignas(64) uint64_t seen[CHUNK_THREAD_SAMPLES];
     uint64_t who[CHUNK_THREAD_SAMPLES];                  /* see first_definitions */
-    _Alignas(64) packed_sums part[CHUNK_THREAD_SAMPLES]; /* what thread samples add to their rows */
+    _Alignas(64) packed_sums part[CHUNK_THREAD_SAMPLES]; /* values to add to their rows */
 };
 
-/* Several at a time, because a loop costs as much as a table look-up. Returns false if one may have no row yet. */
+/* Looks up several rows at a time, because a loop costs as much as a table look-up. Returns false
+ * if a location may not have a row yet. */
 static bool look_up(const uint32_t *restrict row_of, const uint64_t *restrict location,
                     size_t count, uint32_t *restrict row)
 {
@@ -45,7 +47,8 @@ void attribution_rows(struct attribution *a, const struct pbin_definitions *all,
         row[k] = key_map_row(keys, all, thread[k], location[k]);
 }
 
-/* Counts one sample for each thread sample, and an entry if the thread was in another row BEFORE. */
+/* Sets SEEN for each thread sample to one sample, and to an entry if the thread was in another row
+ * BEFORE. */
 VECTORS
 static void see(const uint32_t *row, const uint32_t *before, size_t count, uint64_t *seen)
 {
@@ -53,7 +56,8 @@ static void see(const uint32_t *row, const uint32_t *before, size_t count, uint6
         seen[k] = 1 + ((uint64_t)(row[k] != before[k]) << 32);
 }
 
-/* Are the first COUNT threads different threads of the operating system? Looks at a few only. */
+/* Returns whether the first COUNT threads are different threads of the operating system. Checks
+ * only a few. */
 static bool are_different(const struct os_threads *os, const uint64_t *thread, size_t count)
 {
     enum { FEW = 16 };
@@ -64,7 +68,8 @@ static bool are_different(const struct os_threads *os, const uint64_t *thread, s
     return count <= FEW;
 }
 
-/* The first definitions of the threads of the chunk: its threads, if no thread is defined again. */
+/* The first definitions of the threads of the chunk: the threads themselves if none is defined
+ * again. */
 static const uint64_t *first_definitions(struct chunk *c)
 {
     const struct os_threads *os = &c->attribution->os;
@@ -89,8 +94,8 @@ static void enter_rows(struct chunk *c)
         c->attribution->last_row[thread[k]] = c->row[k];
 }
 
-/* Successive samples of a thread and the threads of a sample go to different lanes (their number is a power of 2), so
- * that additions to one row do not wait for each other. */
+/* Adds samples. Successive samples of a thread and the threads of a sample use different lanes (the
+ * number of which is a power of 2), so that additions to one row do not wait for each other. */
 INLINE void add_samples(struct rowset *rows, const uint32_t *row, const packed_sums *part, size_t n,
                         size_t samples)
 {
@@ -123,8 +128,9 @@ static void add_label(struct attribution *a, const char *label, uint64_t any, ui
     a->rows->overflow |= __builtin_add_overflow(sums->energy, energy, &sums->energy);
 }
 
-/* The energy of a stretch that its thread samples did not get: at its end, the remainder from rounding goes to the last
- * thread sample that has energy; without any, it is energy of other programs or, if these have none, idle energy. */
+/* Adds the energy of a stretch that its thread samples did not get. At the end of the stretch, the
+ * remainder from rounding goes to the last thread sample with energy; if none has any, it is energy
+ * of other programs or, if these have none, idle energy. */
 static void add_stretch(struct chunk *c, const struct packed_totals *t)
 {
     struct attribution *a = c->attribution;
@@ -159,7 +165,7 @@ static struct packed_totals add_to_rows(struct chunk *c)
 {
     struct rowset *rows = c->attribution->rows;
     struct packed_totals totals;
-    /* limits are of the energy of samples, which may have few threads */
+    /* the limits apply to the energy of samples, which may have few threads */
     rowset_packed_room(rows,
                        c->in.samples > c->in.thread_samples ? c->in.samples : c->in.thread_samples);
     if (c->in.of != NULL) {
@@ -175,7 +181,7 @@ static void add_up(struct chunk *c, const struct packed_totals *t)
 {
     struct attribution *a = c->attribution;
     exact energy = packed_energy(t->high, t->low);
-    a->time += (exact)t->cpu_ns << TIME_SHIFT; /* less than 2^45 ns of a chunk */
+    a->time += (exact)t->cpu_ns << TIME_SHIFT; /* a chunk has less than 2^45 ns */
     a->rows->overflow |= __builtin_add_overflow(a->energy, energy, &a->energy);
     if (c->in.of != NULL) {
         add_stretch(c, t);
@@ -201,7 +207,7 @@ static void pass_time(struct chunk *c)
     a->gaps.longest_at = at;
 }
 
-/* The stretch that the chunk is the first part of. */
+/* Adds to the fit the stretch that begins with this chunk. */
 static void fit_stretch(struct attribution *a, const struct pbin_definitions *all,
                         const struct packed_chunk *c)
 {
@@ -218,7 +224,7 @@ static void fit_stretch(struct attribution *a, const struct pbin_definitions *al
     attribute_fit(a, all, c->thread, c->location, &view);
 }
 
-/* The fit already knows those of the stretch. */
+/* The fit already knows the rows of the stretch. */
 static void find_rows(struct chunk *c, const struct pbin_definitions *all)
 {
     struct attribution *a = c->attribution;

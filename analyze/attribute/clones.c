@@ -9,7 +9,7 @@
 static const char *const suffixes[] = {"constprop", "part",   "isra",    "cold",   "llvm",
                                        "lto_priv",  "__uniq", "_omp_fn", "default"};
 
-/* The suffixes of target_clones, up to the name of the processor: ".arch_x86_64_v3", ".avx2", ".sse4_2". */
+/* The beginnings of the suffixes of target_clones: ".arch_x86_64_v3", ".avx2", ".sse4_2". */
 static const char *const targets[] = {"arch_", "avx", "sse"};
 
 static size_t digits_at_end(const char *name, size_t length)
@@ -20,7 +20,7 @@ static size_t digits_at_end(const char *name, size_t length)
     return count;
 }
 
-/* Is WORD with LENGTH one that compilers append? */
+/* Returns whether WORD, which has LENGTH, is one that compilers append. */
 static bool is_suffix(const char *word, size_t length)
 {
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
@@ -32,7 +32,7 @@ static bool is_suffix(const char *word, size_t length)
     return false;
 }
 
-/* Length without one ".word" or ".word.N" at the end. */
+/* The length without a ".word" or ".word.N" at the end. */
 static size_t without_suffix(const char *name, size_t length)
 {
     size_t end = length, digits = digits_at_end(name, length);
@@ -45,7 +45,7 @@ static size_t without_suffix(const char *name, size_t length)
     return found ? begin - 1 : length;
 }
 
-/* Length without one " [clone .word.N]". */
+/* The length without a " [clone .word.N]" at the end. */
 static size_t without_clone(const char *name, size_t length)
 {
     static const char begin[] = " [clone ";
@@ -57,7 +57,7 @@ static size_t without_clone(const char *name, size_t length)
     return length;
 }
 
-/* Length without "::h" and 16 hexadecimal digits. */
+/* The length without "::h" and 16 hexadecimal digits at the end. */
 static size_t without_hash(const char *name, size_t length)
 {
     enum { HASH = 16 };

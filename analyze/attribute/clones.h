@@ -5,8 +5,9 @@
 
 #include <stddef.h>
 
-/* Length of function NAME without clone suffixes (.constprop.N, .part.N, .isra.N, .cold, .llvm.N, .lto_priv.N, .avx2,
- * " [clone ...]") and without the hash of Rust's legacy mangling. Never 0 for a name that is not empty. */
+/* The length of the function name NAME without clone suffixes (.constprop.N, .part.N, .isra.N,
+ * .cold, .llvm.N, .lto_priv.N, .avx2, " [clone ...]"), and without the hash of Rust's legacy
+ * mangling. Never 0 for a name that is not empty. */
 size_t clone_stem_length(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Gaps: intervals far longer than usual.
+/* Gaps: intervals that are much longer than most.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/gaps.h"
 
@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/vectors.h"
 
-/* Smallest interval of a class. */
+/* The smallest interval in a class. */
 static uint64_t class_begin(unsigned number)
 {
     unsigned octave = number / GAP_STEPS, step = number % GAP_STEPS;
@@ -31,7 +31,8 @@ static struct range range_of(const uint64_t *values, size_t count)
     return r;
 }
 
-/* Exponent and first bits of the fraction of a double number octave and step, for intervals from 32 to 2^52. */
+/* The exponent and the first bits of the fraction of a double determine octave and step, for
+ * intervals from 32 to 2^52 ns. */
 enum { CLASS_SHIFT = 52 - 5, CLASS_BIAS = 1023 * GAP_STEPS, PART = 64 };
 
 VECTORS
@@ -56,9 +57,10 @@ static void count_classes(struct gaps *gaps, const uint64_t *interval_ns, size_t
     gaps->total += count;
 }
 
-enum { FEW = 8, FEWER = 3 /* of regular intervals */, LANES = 4 };
+enum { FEW = 8, FEWER = 3 /* classes of regular intervals */, LANES = 4 };
 
-/* The same for at most MOST classes, a constant, beginning with number FIRST, without a table look-up for each. */
+/* Does the same for at most MOST classes (a constant) from FIRST on, without a table look-up for
+ * each interval. */
 INLINE void count_most(struct gaps *gaps, const uint64_t *interval_ns, size_t count, unsigned first,
                        unsigned most)
 {

@@ -1,4 +1,4 @@
-/* The row of a thread sample, by its thread and location.
+/* Finds the row of a thread sample from its thread and location.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/keys.h"
 
@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "formats/elf/elf_search.h"
 
-/* In the order of pbin_key_get. */
+/* The keys, in the order of pbin_key_get. */
 enum {
     KEY_PROCESS,
     KEY_THREAD,
@@ -62,7 +62,7 @@ static void extend(uint32_t **array, size_t *count, size_t *capacity, size_t nee
     *count = *capacity;
 }
 
-/* The name that is profile string NUMBER as a string number of ROWS. */
+/* The string number in ROWS for the name that is string NUMBER of the profile. */
 static uint32_t name_text(struct key_map *map, const struct pbin_definitions *all, uint64_t number)
 {
     extend(&map->texts, &map->text_count, &map->text_capacity, number + 1);
@@ -73,7 +73,8 @@ static uint32_t name_text(struct key_map *map, const struct pbin_definitions *al
     return map->texts[number];
 }
 
-/* The same for a string that names the code at AT, or says that it has no name. */
+/* Does the same for a string that is the name of the code at AT, or one of the labels of code
+ * without a name. */
 static uint32_t code_text(struct key_map *map, const struct pbin_definitions *all,
                           const struct pbin_location *at, uint32_t number)
 {
@@ -97,8 +98,8 @@ static uint64_t offset_in(const struct pbin_map *map, uint64_t pc)
     return pc - map->address + (map->offset != UINT64_MAX ? map->offset : 0);
 }
 
-/* The program counter at AT as an offset in its file, which is the same wherever the file is mapped; itself without a
- * mapping. */
+/* The program counter at AT as an offset in its file, which is the same wherever the file is
+ * mapped. Without a mapping, the program counter itself. */
 static uint64_t offset_of(const struct pbin_definitions *all, const struct pbin_location *at)
 {
     return at->map == PBIN_NO_MAP ? at->pc : offset_in(&all->maps[at->map], at->pc);
@@ -116,20 +117,20 @@ uint64_t key_offset(const struct pbin_definitions *all, const char *binary, uint
     return pc;
 }
 
-/* What decoding says about the code at AT. */
+/* The text that decoding the code at AT yields. */
 static uint64_t decoded_text(struct key_map *map, const struct pbin_definitions *all,
                              const struct pbin_location *at, enum code_name wanted)
 {
     return strings_intern(map->rows->texts, code_names_get(map->code, all, at, wanted));
 }
 
-/* The name of the function of FRAME as text of the profile. */
+/* The name of the function of FRAME, as a text of the profile. */
 static uint32_t function_of(const struct pbin_frame *frame, bool linkage)
 {
     return linkage && frame->function != 0 ? frame->function : frame->demangled;
 }
 
-/* "outer;inner": the function that has the code at AT, and what is inlined there. */
+/* "outer;inner": the function that contains the code at AT, and the functions inlined there. */
 static uint64_t stack_text(struct key_map *map, const struct pbin_definitions *all,
                            const struct pbin_location *at, bool linkage)
 {
@@ -147,7 +148,7 @@ static uint64_t stack_text(struct key_map *map, const struct pbin_definitions *a
     return text;
 }
 
-/* LINKAGE: functions have the names that linkers know. */
+/* The value of KEY. LINKAGE: functions have the names that linkers use. */
 static uint64_t key_value(struct key_map *map, int key, const struct pbin_definitions *all,
                           uint64_t thread, uint64_t location, bool linkage)
 {
@@ -196,7 +197,7 @@ static bool is_external(const struct key_map *map, const struct pbin_definitions
     return strcmp(strings_get(all->strings, all->locations[location].binary), map->target) != 0;
 }
 
-/* The same for a row, which the rules for names may rewrite. */
+/* The value of KEY for a row, which the rules for names may rewrite. */
 static uint64_t row_value(struct key_map *map, int key, const struct pbin_definitions *all,
                           uint64_t thread, uint64_t location)
 {
@@ -212,7 +213,7 @@ static uint64_t row_value(struct key_map *map, int key, const struct pbin_defini
     return value;
 }
 
-/* The thread sample to which filters are applied. */
+/* A thread sample to which filters are applied. */
 struct question {
     struct key_map *map;
     const struct pbin_definitions *all;
@@ -255,7 +256,7 @@ static const char *label_text(void *context, int key)
 
 struct row_sums *key_map_label(struct key_map *map, const char *label)
 {
-    /* the callback does not change its context, the label itself */
+    /* the callback does not change its context, which is the label itself */
     bool selected = !map->selection->exclude_external &&
                     selection_passes(map->selection, label_text, (void *)(uintptr_t)label);
     uint32_t row = selected ? rowset_find_label(map->rows, label) : key_find_excluded(map->rows);

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #define LABEL_IDLE     "_idle"  /* energy while no thread used CPU time */
-#define LABEL_GAP      "_gap"   /* the part of intervals that exceeds the longest one allowed */
-#define LABEL_OTHER    "_other" /* what a limit cut off */
+#define LABEL_GAP      "_gap"   /* the part of intervals beyond the longest allowed one */
+#define LABEL_OTHER    "_other" /* rows beyond a limit */
 #define LABEL_TOTAL    "_total"
-#define LABEL_ANY      "_any"      /* under a key that only rows of the target binary have */
-#define LABEL_OTHERS   "_others"   /* energy that other programs used meanwhile */
+#define LABEL_ANY      "_any"      /* for a key that only rows of the target binary have */
+#define LABEL_OTHERS   "_others"   /* energy that other programs used at the same time */
 #define LABEL_RESIDUAL "_residual" /* energy that least squares do not explain */
 
 /* The labels of energy that no code used, numbered from 0; NULL after the last. */
@@ -23,7 +23,7 @@ static inline const char *energy_label(size_t number)
     return labels[number];
 }
 
-/* Is NAME that of a row without code, or of the sum of many rows? */
+/* Returns whether NAME is that of a row without code, or of the sum of many rows. */
 static inline bool label_is_no_code(const char *name)
 {
     for (size_t i = 0; energy_label(i) != NULL; i++)
@@ -32,18 +32,19 @@ static inline bool label_is_no_code(const char *name)
     return strcmp(name, LABEL_OTHER) == 0;
 }
 
-/* CPU time of processes whose threads were never seen running: a record of it is not a sample. */
+/* CPU time of processes whose threads were never seen running; a record of it is not a sample. */
 #define LABEL_UNSAMPLED "_unsampled"
 
-/* A separate row collects what filters exclude; tables show it as a fact. */
+/* A separate row that collects what filters exclude; tables show it as a fact. */
 #define LABEL_EXCLUDED "_excluded"
 
-/* Code that has no name. */
-#define LABEL_UNKNOWN "_unknown" /* inside a known binary, no symbol */
+/* Labels of code that has no name. */
+#define LABEL_UNKNOWN "_unknown" /* in a known binary, without a symbol */
 #define LABEL_FOREIGN "_foreign" /* outside every mapping */
 #define LABEL_KERNEL  "_kernel"
 
-/* Does TEXT, of code in a mapping (MAPPED) or in none, say that it has no name? */
+/* Returns whether TEXT, the name of code that is in a mapping (MAPPED) or in none, is a label of
+ * code without a name. */
 static inline bool label_is_nameless(const char *text, bool mapped)
 {
     return strcmp(text, LABEL_UNKNOWN) == 0 ||
@@ -51,7 +52,8 @@ static inline bool label_is_nameless(const char *text, bool mapped)
                         strcmp(text, LABEL_UNSAMPLED) == 0));
 }
 
-/* NAME, that of a function, file, program or thread, as the value of a key: unlike any label. Borrowed like NAME. */
+/* Returns NAME, the name of a function, file, program or thread, as the value of a key that differs
+ * from all labels. Borrowed like NAME. */
 static inline const char *label_unlike(const char *name)
 {
 #define NAMED(label)                                                                               \
@@ -69,15 +71,16 @@ static inline const char *label_unlike(const char *name)
     return name;
 }
 
-/* All texts of a row without code are its label, and all its numbers one of these: no thread, line or address. */
+/* In a row without code, all texts are its label, and all numbers are one of these, which are no
+ * thread, line or address. */
 #define NUMBER_EXCLUDED UINT64_MAX
 #define NUMBER_IDLE     (UINT64_MAX - 1)
 #define NUMBER_GAP      (UINT64_MAX - 2)
 #define NUMBER_RESIDUAL (UINT64_MAX - 3)
 #define NUMBER_OTHERS   (UINT64_MAX - 4)
-#define NUMBER_ANY      (UINT64_MAX - 5) /* LABEL_ANY: of rows with code */
+#define NUMBER_ANY      (UINT64_MAX - 5) /* LABEL_ANY, in rows with code */
 
-/* The label of NUMBER; NULL for a number that is a value. */
+/* The label of NUMBER; NULL if it is a real value. */
 static inline const char *label_of_number(uint64_t number)
 {
     return number == NUMBER_IDLE       ? LABEL_IDLE

@@ -1,10 +1,12 @@
-/* The values of a late sensor.
+/* The values of a sensor with a lag.
  *
  *   samples   |----1----|--2--|-----3-----|---4---|
- *   values        :---------:-----:-----------:         of the same times, one lag later: means of what is recorded there
+ *   values        :---------:-----:-----------:       for the same durations, one lag later: means
+ *                                                     of the values recorded there
  *
- * A counter that is read with each sample leaps at the end of an interval between others of 0: a leap moves as a whole, to the
- * interval in which it would have been seen.
+ * A counter that is read with each sample leaps at the end of an interval, and is 0 in the
+ * intervals around it. A leap is moved as a whole, to the interval in which it would have been seen
+ * without the lag.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/lag.h"
 
@@ -14,7 +16,7 @@ static exact interval_of(const struct late_samples *l, size_t i)
 }
 
 enum {
-    AROUND = 2 /* samples before and after one that show whether the sensor was updated in it */
+    AROUND = 2 /* samples before and after one that show if the sensor was updated in it */
 };
 
 bool lag_is_covered(const struct late_samples *l, size_t count)
@@ -26,19 +28,19 @@ bool lag_is_covered(const struct late_samples *l, size_t count)
     return after >= l->lag && i + AROUND < l->in->count;
 }
 
-/* What the sensor shows from BEGIN to END [2^-32 ns since the beginning of the window]. */
+/* A value that the sensor shows from BEGIN to END [2^-32 ns since the beginning of the window]. */
 struct level {
     double value;
     exact begin, end;
 };
 
-/* A walk over the samples. */
+/* The current position of a walk over the samples. */
 struct place {
     size_t sample;
-    exact begin, end;       /* of the sample, in the same time */
-    struct level levels[2]; /* in it */
+    exact begin, end;       /* of the sample, since the beginning of the window */
+    struct level levels[2]; /* the values that the sensor shows in it */
     size_t count;
-    double value; /* of the level before, if there is one */
+    double value; /* of the previous level, if ANY */
     bool any;
 };
 
@@ -49,7 +51,8 @@ static bool is_leap(const struct late_samples *l, size_t i)
     return value[i] != 0 && before == 0 && (i + 1 == l->in->count || value[i + 1] == 0);
 }
 
-/* The part of sample I before an update in it, between two values that persist; 1 if there is none. */
+/* The part of sample I before an update in it, if that is between two values that persist;
+ * otherwise 1. */
 static double cut_of(const struct late_samples *l, size_t i)
 {
     const double *value = l->in->value;
@@ -80,7 +83,7 @@ static void go_to(const struct late_samples *l, struct place *p, size_t sample, 
 /* An interval of the window. */
 struct late_interval {
     exact begin, end;
-    double sum; /* of value * time so far [2^-32 ns] */
+    double sum; /* sum of value * time so far [2^-32 ns] */
     double cut, before;
     bool leaps;
 };

@@ -1,4 +1,5 @@
-/* A sensor that shows late what it measured: values are moved to the samples in which the energy was used.
+/* A sensor that shows its measurements late: values are moved to the samples in which the energy
+ * was used.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_LAG_H
 #define ANALYZE_ATTRIBUTE_LAG_H
@@ -10,21 +11,23 @@
 #include "base/exact.h"
 #include "formats/pbin/pbin.h"
 
-/* Samples, beginning with number NEXT. */
+/* The samples from number NEXT on. */
 struct late_samples {
     const struct pbin_samples *in;
     size_t next;
     exact lag;     /* of the sensor [2^-32 ns] */
-    exact even;    /* the interval of all samples, or 0: they have their own [2^-32 ns] */
-    bool own;      /* samples without threads end where the sensor was updated, not after that */
+    exact even;    /* the interval of all samples; 0: they have their own [2^-32 ns] */
+    bool own;      /* samples without threads end at an update of the sensor, not after it */
     double before; /* the value of the sample before the next; 0: none */
 };
 
-/* Are there samples that show what was used in the next COUNT samples, and where the sensor was updated? */
+/* Returns whether there are samples that show the energy used in the next COUNT samples, and the
+ * updates of the sensor in them. */
 bool lag_is_covered(const struct late_samples *late, size_t count);
 
-/* Sets VALUE [COUNT] to what the sensor shows one lag after each of the next samples, and EDGES to where in these intervals it
- * was updated. After the last sample, its value is assumed to continue. */
+/* Sets VALUE [COUNT] to the values that the sensor shows one lag after each of the next samples,
+ * and EDGES to its updates in these intervals. The value of the last sample is assumed to continue
+ * after it. */
 void lag_move(const struct late_samples *late, size_t count, double *value,
               struct stretch_edges *edges);
 

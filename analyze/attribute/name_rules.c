@@ -1,4 +1,4 @@
-/* How names of functions and files are rewritten before rows are made of them.
+/* Rewrites the names of functions and files before rows are made from them.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/name_rules.h"
 
@@ -74,7 +74,7 @@ static char *rewrite_chain(const struct name_rules *r, const char *chain)
 
 /* ---- files ---- */
 
-/* PATH without ".", doubled slashes, and ".." where a folder is before it. Caller frees. */
+/* PATH without ".", repeated slashes, and ".." after a folder. The caller frees it. */
 static char *normalise(const char *path)
 {
     const size_t root = path[0] == '/';
@@ -102,7 +102,8 @@ static char *normalise(const char *path)
     return to;
 }
 
-/* The length of the beginning of PATH that is the folder (or path) PREFIX; 0: it is not below it. */
+/* The length of the beginning of PATH that is the folder (or path) PREFIX; 0 if PATH is not below
+ * it. */
 static size_t prefix_of(const char *path, const char *prefix, size_t prefix_length)
 {
     char *text = mem_strndup(prefix, prefix_length), *folder = normalise(text);

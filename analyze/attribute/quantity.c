@@ -1,4 +1,4 @@
-/* What the PMU values of a profile add up to.
+/* The quantity that the PMU values of a profile add up to.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/quantity.h"
 
@@ -9,13 +9,13 @@ static const struct {
     const char *name, *unit, *rate_name, *rate_unit;
 } named[] = {
     [PMU_NONE] = {NULL, "", NULL, ""},
-    [PMU_CURRENT] = {"charge", "C", "current", "A"}, /* without a supply voltage */
+    [PMU_CURRENT] = {"charge", "C", "current", "A"}, /* if there is no supply voltage */
     [PMU_VOLTAGE] = {"voltage_time", "V s", "voltage", "V"},
     [PMU_POWER] = {"energy", "J", "power", "W"},
     [PMU_CUSTOM] = {"integral", NULL, "mean", NULL},
 };
 
-/* Truncates a unit that is too long between two characters. */
+/* Truncates a unit that is too long, at the end of a character. */
 static void copy_unit(char *to, size_t size, const char *unit)
 {
     size_t length = strlen(unit);

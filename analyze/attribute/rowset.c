@@ -29,10 +29,11 @@ void rowset_free(struct rowset *set)
     free(set->packed);
 }
 
-/* Loading a sum just after it was stored is slow: if there are few rows, each has several lanes. */
+/* Loading a sum just after it was stored is slow, so each row has several lanes if there are few
+ * rows. */
 enum { LANES_ROWS = 1 << 12 };
 
-/* Aligned, so that no row straddles cache lines. */
+/* Memory is aligned, so that no row straddles cache lines. */
 static void reserve_packed(struct rowset *set)
 {
     if (set->count <= set->packed_rows)
@@ -109,7 +110,7 @@ void rowset_fold(struct rowset *set)
     size_t rows = set->count < set->packed_rows ? set->count : set->packed_rows;
     for (size_t i = 0; i < rows; i++)
         set->overflow |= !fold(&set->sums[i], &set->packed[set->lanes * i], set->lanes);
-    if (rows > 0) /* samples of no thread come before any row */
+    if (rows > 0) /* samples without threads may come before any row */
         memset(set->packed, 0, rows * set->lanes * sizeof *set->packed);
     set->packed_added = 0;
 }
@@ -156,6 +157,6 @@ static int compare(const void *left, const void *right, void *opaque)
 
 void rowset_sort(struct rowset *set)
 {
-    if (set->count > 0) /* without rows the array is NULL */
+    if (set->count > 0) /* without rows, the array is NULL */
         qsort_r(set->rows, set->count, sizeof *set->rows, compare, set);
 }

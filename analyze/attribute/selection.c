@@ -1,4 +1,4 @@
-/* Which samples are selected.
+/* Selects samples.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/selection.h"
 
@@ -66,7 +66,7 @@ static bool matches_text(const struct filter *filter, const char *text)
     return regexec(&filter->regex, text, 0, NULL, 0) == 0;
 }
 
-/* As function_matches, but for regular expressions, too. */
+/* The same as function_matches, but also for regular expressions. */
 static bool matches(const struct filter *filter, const char *text)
 {
     if (filter->is_function && filter->glob != NULL)
@@ -83,7 +83,7 @@ static bool matches(const struct filter *filter, const char *text)
 
 bool selection_passes(const struct selection *s, key_text *text_of, void *context)
 {
-    uint64_t wanted = 0, found = 0; /* sets of keys */
+    uint64_t wanted = 0, found = 0; /* a bit for each key */
     for (size_t i = 0; i < s->filter_count; i++) {
         const struct filter *filter = &s->filters[i];
         bool match = matches(filter, text_of(context, filter->key));

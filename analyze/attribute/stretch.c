@@ -1,4 +1,4 @@
-/* Energy by the CPU time around each sample.
+/* The default energy model: energy by the CPU time around each sample.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/stretch.h"
 
@@ -11,12 +11,12 @@
 
 /* ---- windows ---- */
 
-enum { STEP = 8 }; /* intervals looked at at once */
+enum { STEP = 8 }; /* intervals checked together */
 
-/* The first interval at or after number I that is not steady. */
+/* The first interval from I on that is not steady. */
 static inline size_t end_of_steady(const uint8_t *steady, size_t i)
 {
-    for (;; i += STRETCH_ROOM) { /* the end is in either word by chance: no branch between them */
+    for (;; i += STRETCH_ROOM) { /* either word may have the end: no branch between them */
         uint64_t first = ~get_u64(steady + i, false), second = ~get_u64(steady + i + STEP, false),
                  other = first ? first : second;
         if (other != 0)
@@ -24,13 +24,13 @@ static inline size_t end_of_steady(const uint8_t *steady, size_t i)
     }
 }
 
-/* The window that is being filled. */
+/* The window to which intervals are being added. */
 struct open_window {
     double ns, cpu_ns, energy;
     uint16_t number, first, end;
 };
 
-/* Adds the fraction PART of interval I, with ENERGY. */
+/* Adds the fraction PART of interval I with its energy, ENERGY. */
 static inline void add_part(struct open_window *open, const struct stretch *s, size_t i,
                             double part, double energy)
 {
@@ -50,14 +50,14 @@ static inline void end_window(struct open_window *open, struct stretch_windows *
     *open = (struct open_window){.number = (uint16_t)(open->number + 1)};
 }
 
-/* The CPU time of interval I, if that takes time. */
+/* The CPU time of interval I; 0 if the interval has no duration. */
 static inline double used_in(const double *ns, const double *cpu_ns, size_t i)
 {
     return ns[i] > 0 ? cpu_ns[i] : 0;
 }
 
-/* Adds all of intervals FIRST to END to the open window, which has none like them yet. In their order; two at a time, because
- * that takes half of the branches. */
+/* Adds intervals FIRST to END as a whole to the open window, which has no whole intervals yet. They
+ * are added in their order, two at a time, because this takes half of the branches. */
 static inline void add_whole(struct open_window *open, struct stretch *s, size_t first, size_t end)
 {
     const double *each_ns = s->ns, *each_cpu = s->cpu_ns, *each = s->energy;
@@ -80,7 +80,8 @@ static inline void add_whole(struct open_window *open, struct stretch *s, size_t
     open->end = (uint16_t)end;
 }
 
-/* Adds the fraction CUT of interval I before an update, with ENERGY. The rest begins the next window. */
+/* Adds the fraction CUT of interval I before an update, with its energy, ENERGY. The rest begins
+ * the next window. */
 static inline void add_cut(struct open_window *open, struct stretch *s, size_t i, double cut,
                            double energy)
 {
@@ -92,7 +93,8 @@ static inline void add_cut(struct open_window *open, struct stretch *s, size_t i
     add_part(open, s, i, 1 - cut, s->energy[i] - energy);
 }
 
-/* Does a counter leap at some samples and appear to stand still in between? If so, zeros come in short runs. */
+/* Returns whether the values are those of a counter that leaps at some samples and appears to stand
+ * still in between: zeros then come in short runs. */
 static bool leaps(const struct stretch *s)
 {
     size_t zeros = 0, runs = 0, run = 0, longest = 0;
@@ -122,13 +124,13 @@ static void divide_by_leaps(struct stretch *s)
     end_window(&open, &s->windows);
 }
 
-/* Detects an update of the sensor within interval I, whose power is not that of the interval before: its mean power is
- * between two powers that persist. Returns the fraction of its energy before the update and sets *CUT to the fraction of its
- * time; negative: no update. */
+/* Detects an update of the sensor within interval I, whose power differs from that of the interval
+ * before: its mean power lies between two powers that persist. Returns the fraction of its energy
+ * before the update, and sets *CUT to the fraction of its time; negative if there is no update. */
 INLINE double energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *cut)
 {
     const uint32_t lone =
-        0xff0000ff; /* steady, I, not steady, steady: one branch for most windows; none is after the last */
+        0xff0000ff; /* steady, I, not steady, steady, in one branch; false after the last */
     if (i == 0 || get_u32(steady + i - 1, false) != lone || (s->own && !(s->cpu_ns[i] > 0)))
         return -1;
     double before = s->rate[i - 1];
@@ -156,7 +158,7 @@ static void divide_by_power(struct stretch *s, const uint8_t *steady)
     end_window(&open, &s->windows);
 }
 
-/* The same where edges are known. */
+/* Divides the stretch at known edges. */
 static void divide_at_edges(struct stretch *s)
 {
     struct open_window open = {.number = 0};
@@ -176,7 +178,7 @@ static void divide_at_edges(struct stretch *s)
     end_window(&open, &s->windows);
 }
 
-/* Highest power of an interval with energy [W]. */
+/* The highest power of an interval that has energy [W]. */
 static double most_of_intervals(const struct stretch *s)
 {
     double most = 0;
@@ -185,8 +187,9 @@ static double most_of_intervals(const struct stretch *s)
     return most;
 }
 
-/* Returns the number of windows. If the value of the sensor never or always changes, its updates cannot be detected:
- * each interval is a window. Otherwise, also sets the highest power. */
+/* Divides the stretch into windows, and sets the highest power. Returns the number of windows. If
+ * the value of the sensor never or always changes, its updates cannot be detected: each interval is
+ * a window, and the highest power is not set. */
 static size_t make_windows(struct stretch *s)
 {
     const struct stretch_rates *r = &s->rates;
@@ -212,11 +215,11 @@ static size_t make_windows(struct stretch *s)
 /* The CPU time that windows lack or have in excess. */
 struct balance {
     double spare_ns, spare; /* unused CPU time, and its energy [J] */
-    double over_ns, over;   /* CPU time in excess of the time, and what it would cost [J] */
+    double over_ns, over;   /* CPU time in excess of the time, and its cost at the same power [J] */
     double most;            /* highest power [J/ns] */
 };
 
-/* The same for every eighth window. */
+/* Lanes of these sums, each for every eighth window. */
 struct balance_lanes {
     lanes spare_ns, spare, over_ns, over, most;
 };
@@ -237,11 +240,12 @@ INLINE struct balance add_balances(const struct balance_lanes *low,
 /* Arrays by interval or window. */
 struct spans {
     const double *ns, *cpu_ns, *energy;
-    const double *rate; /* of intervals [W]; NULL: windows, whose energy is known instead */
+    const double *rate; /* of intervals [W]; NULL for windows, which only have energy */
     double *power, *price;
 };
 
-/* Sets the powers P of windows or intervals, beginning with number I [J/ns]. A window without time has no energy. */
+/* Sets P to the powers of windows or intervals from I on [J/ns]. A window without time has no
+ * energy. */
 INLINE void find_powers(const struct spans *s, size_t i, lanes *p)
 {
     const lanes zero = {0}, energy = LOAD(s->energy + i), time = LOAD(s->ns + i);
@@ -265,8 +269,8 @@ INLINE void measure_lanes(struct balance_lanes *b, const struct spans *s, size_t
     b->most = EITHER(p > b->most, p, b->most);
 }
 
-/* The same with prices. If the cost of CPU time in excess of the time is not balanced, it makes the CPU time of its
- * own window cheaper. */
+/* Does the same as measure_lanes, and sets prices. If the cost of excess CPU time is not balanced
+ * with other windows, it makes the CPU time of its own window cheaper. */
 INLINE void price_lanes(struct balance_lanes *b, const struct spans *s, size_t i)
 {
     const lanes zero = {0}, time = LOAD(s->ns + i), cpu = LOAD(s->cpu_ns + i), lack = time - cpu;
@@ -298,8 +302,9 @@ INLINE struct balance measure_all(const struct spans *spans, size_t count, bool 
     return add_balances(&low, &high);
 }
 
-/* Finds the powers of COUNT windows or intervals, their balance and, if they are balanced APART, their prices. Everything
- * in one pass, because memory takes longer than arithmetic. */
+/* Computes the powers of COUNT windows or intervals, their balance and, if each is balanced on its
+ * own (APART), their prices. A single pass does everything, because memory takes longer than
+ * arithmetic. */
 VECTORS
 static struct balance measure(const struct spans *s, size_t count, bool apart)
 {
@@ -310,7 +315,7 @@ static struct balance measure(const struct spans *s, size_t count, bool apart)
     return apart ? measure_all(s, count, true) : measure_all(s, count, false);
 }
 
-/* The unused CPU time of a window, and its CPU time in excess of its time. */
+/* spare_of: the unused CPU time of a window. over_of: its CPU time in excess of its time. */
 static inline double spare_of(double ns, double cpu_ns)
 {
     double lack = ns - cpu_ns;
@@ -323,7 +328,7 @@ static inline double over_of(double ns, double cpu_ns)
     return ns > 0 && more > 0 ? more : 0;
 }
 
-/* The fraction PAID of the excess is paid for. */
+/* Sets prices if the part PAID of the cost of excess CPU time is paid by other windows. */
 VECTORS
 static void set_prices(const double *restrict ns, const double *restrict cpu_ns,
                        const double *restrict energy, const double *restrict power, size_t count,
@@ -337,7 +342,7 @@ static void set_prices(const double *restrict ns, const double *restrict cpu_ns,
     }
 }
 
-/* Idle power in each window [J/ns]; the fraction IDLE of spare CPU time is unused. */
+/* Sets the idle power of each window [J/ns]. The fraction IDLE of its spare CPU time is unused. */
 VECTORS
 static void find_idle_powers(const double *restrict ns, const double *restrict cpu_ns,
                              const double *restrict power, size_t count, double idle,
@@ -350,21 +355,22 @@ static void find_idle_powers(const double *restrict ns, const double *restrict c
     }
 }
 
-/* Are the CPUs in use counted over several windows? With threads in turn, and without other programs, each window has one. */
+/* Returns whether the CPUs in use are counted over several windows. If threads take turns and there
+ * are no other programs, each window uses one CPU. */
 static inline bool takes_blocks(const struct stretch *s)
 {
     return s->sighted && (s->others > 0 || !s->in_turn);
 }
 
-/* Is CPU time cheaper where several programs or threads use CPUs? */
+/* Returns whether CPU time is cheaper while several programs or threads use CPUs. */
 static inline bool shares(const struct stretch *s)
 {
     return s->others > 0 || takes_blocks(s);
 }
 
-/* Windows in a row. */
+/* Consecutive windows. */
 struct block {
-    double ns, cpu_ns, energy, cost; /* [ns] [J]; COST: of CPU_NS by the power of its windows */
+    double ns, cpu_ns, energy, cost; /* [ns] [J]; COST: of CPU_NS at the power of its windows */
 };
 
 static struct block add_block(const struct stretch *s, const double *ns, const double *cpu_ns,
@@ -381,7 +387,8 @@ static struct block add_block(const struct stretch *s, const double *ns, const d
     return b;
 }
 
-/* CPU time costs the power of its own window, divided by the CPUs in use; the rest is that of other programs and idle. */
+/* The price of CPU time is the power of its own window, divided by the CPUs in use. The remaining
+ * energy belongs to other programs or is idle. */
 static void share_block(struct stretch *s, const struct block *b, const double *ns, size_t first,
                         size_t end, double *idle_power, double *other)
 {
@@ -399,8 +406,8 @@ static void share_block(struct stretch *s, const struct block *b, const double *
     s->any_idle |= spare > 0;
 }
 
-/* As share_with_others, if CPU times are sightings, of which single windows have too many or too few: as many windows are
- * taken together as are needed to show the CPUs in use. */
+/* Does the same as share_with_others if CPU times are sightings, of which a single window has too
+ * many or too few: combines as many windows as are needed to show the CPUs in use. */
 static void share_blocks(struct stretch *s, const double *ns, const double *cpu_ns,
                          const double *energy, size_t count, double *idle_power, double *other)
 {
@@ -417,8 +424,8 @@ static void share_blocks(struct stretch *s, const double *ns, const double *cpu_
     }
 }
 
-/* Other programs get their share of the price of CPU time and of idle power. OTHER becomes their power in each of COUNT
- * windows [J/ns]. */
+/* Gives other programs their share of the price of CPU time and of idle power. Sets OTHER to their
+ * power in each of COUNT windows [J/ns]. */
 static void share_with_others(struct stretch *s, const double *ns, const double *cpu_ns,
                               const double *energy, size_t count, double *idle_power, double *other)
 {
@@ -442,8 +449,9 @@ static void share_with_others(struct stretch *s, const double *ns, const double 
     }
 }
 
-/* Finds the prices of intervals and, if IDLE_POWER is not NULL, their idle energy. In large steps, because windows have
- * different lengths, which branches would not predict; the excess is overwritten. */
+/* Sets the prices of intervals and, if IDLE_POWER is not NULL, their idle energy. Steps are large,
+ * because the number of intervals of a window varies, which would make branches hard to predict;
+ * values beyond the end of a window are overwritten. */
 INLINE void spread_steps(struct stretch *s, const double *idle_power)
 {
     const struct stretch_windows *w = &s->windows;
@@ -481,7 +489,8 @@ static void price_cuts(struct stretch *s)
     }
 }
 
-/* Finds the intervals whose halves have different prices, and those without time, which cost nothing. */
+/* Lists the intervals whose halves have different prices, and those without duration, which cost
+ * nothing. */
 static void find_odd(struct stretch *s)
 {
     s->odds = s->cuts;
@@ -494,7 +503,7 @@ static void find_odd(struct stretch *s)
             s->odd[s->odds++] = (uint16_t)i;
 }
 
-/* The energy of intervals in two windows with POWER. */
+/* Sets the energy of intervals that lie in two windows with the powers POWER. */
 static void spread_cuts(const struct stretch *s, const double *restrict power,
                         double *restrict energy)
 {
@@ -505,14 +514,14 @@ static void spread_cuts(const struct stretch *s, const double *restrict power,
     }
 }
 
-/* Converts the power of windows to the energy of intervals. */
+/* Converts the powers of windows to the energies of intervals. */
 VECTORS
 static void spread_power(const struct stretch *s, const double *restrict power,
                          double *restrict energy)
 {
     const struct stretch_windows *w = &s->windows;
     for (size_t n = 0; n < w->count; n++)
-        for (size_t i = w->first[n]; i < w->end[n]; i += STRETCH_ROOM) /* as above */
+        for (size_t i = w->first[n]; i < w->end[n]; i += STRETCH_ROOM) /* as in spread_steps */
             for (size_t l = i; l < i + STRETCH_ROOM; l += HALF) {
                 const lanes part = LOAD(s->ns + l) * power[n];
                 memcpy(energy + l, &part, sizeof part);
@@ -520,13 +529,13 @@ static void spread_power(const struct stretch *s, const double *restrict power,
     spread_cuts(s, power, energy);
 }
 
-/* Energies in packed words: of equal intervals, and four of others at a time. */
+/* Energies in packed words: a sum for equal intervals, and four lanes for others. */
 struct packed_lanes {
     struct packed_words even;
     lane_words high, low, any;
 };
 
-/* The sum of the idle energy of intervals FIRST to END, in which idle power is POWER. */
+/* Adds the idle energy of intervals FIRST to END, in which the idle power is POWER, to SUM. */
 INLINE void add_idle(const struct stretch *s, size_t first, size_t end, double power,
                      struct packed_lanes *sum)
 {
@@ -546,7 +555,7 @@ INLINE void add_idle(const struct stretch *s, size_t first, size_t end, double p
     }
 }
 
-/* Sums up idle energy, of which windows have IDLE_POWER [J/ns]. */
+/* Sums the idle energy of windows with IDLE_POWER [J/ns]. */
 VECTORS
 static void sum_idle(struct stretch *s, const double *idle_power)
 {
@@ -589,7 +598,8 @@ static void price_intervals(struct stretch *s, double idle)
     s->each = s->prices;
 }
 
-/* The same if each interval is a window; only needed with other programs. */
+/* Does the same as price_intervals if each interval is a window; needed only with other
+ * programs. */
 static void share_intervals(struct stretch *s, double idle)
 {
     double idle_power[STRETCH];
@@ -611,7 +621,7 @@ static void set_idle(const double *restrict ns, const double *restrict cpu_ns,
         idle[i] = power[i] * spare_of(ns[i], cpu_ns[i]) * part;
 }
 
-/* Sums them up. */
+/* Sums the same energies without storing them. */
 VECTORS
 static struct packed_words sum_idle_of(const double *ns, const double *cpu_ns, const double *power,
                                        size_t count, double part)
@@ -622,7 +632,7 @@ static struct packed_words sum_idle_of(const double *ns, const double *cpu_ns, c
     return sum;
 }
 
-/* The idle energy of intervals, of whose spare CPU time PART is unused. */
+/* Sets or sums the idle energy of intervals, of whose spare CPU time PART is unused. */
 static void find_idle(struct stretch *s, double part)
 {
     size_t last = s->count - 1;
@@ -643,7 +653,7 @@ static void add_to_last(struct stretch *s, double energy)
         s->idle_sum = (struct packed_words){0};
     }
     s->any_idle = true;
-    packed_add(&s->idle_sum, *last, SIZE_MAX); /* once less */
+    packed_add(&s->idle_sum, *last, SIZE_MAX); /* subtracts it */
     *last += energy;
     packed_add(&s->idle_sum, *last, 1);
 }
@@ -661,7 +671,7 @@ void stretch_number(struct stretch *s)
     const struct stretch_windows *w = &s->windows;
     for (size_t n = 0; n < w->count && s->updates > 0; n++) {
         const numbers number = (uint16_t)n - (numbers){0};
-        for (size_t i = w->first[n]; i < w->end[n]; i += STRETCH_ROOM) { /* as in spread_prices */
+        for (size_t i = w->first[n]; i < w->end[n]; i += STRETCH_ROOM) { /* as in spread_steps */
             memcpy(&s->in[0][i], &number, sizeof number);
             memcpy(&s->in[1][i], &number, sizeof number);
         }
@@ -711,7 +721,7 @@ void stretch_settle(struct stretch *s)
 
 /* ---- thread samples ---- */
 
-/* The price of each half of an interval, by the PC at its end [J/ns]. */
+/* The price of each half of an interval, for the PC at its beginning and at its end [J/ns]. */
 struct halves {
     double first, second;
 };
@@ -723,11 +733,11 @@ static inline struct halves halves_of(const struct stretch *s, size_t i)
         return (struct halves){0, 0};
     if (s->odds == 0 || !(cut < 1))
         return (struct halves){s->each[i], s->each[i]};
-    /* the time before an update is of the first PC */
+    /* the first PC gets the time before an update */
     return (struct halves){2 * cut * s->each[i], 2 * (1 - cut) * s->after[i]};
 }
 
-/* Is the power of any thread sample above LIMIT? */
+/* Returns whether the power of any thread sample is above LIMIT. */
 VECTORS
 static bool any_over(const double *restrict cpu_ns, size_t count, double limit,
                      const double *restrict of)
@@ -738,14 +748,15 @@ static bool any_over(const double *restrict cpu_ns, size_t count, double limit,
     return over != 0;
 }
 
-/* The energy of a thread sample. The first half of its interval belongs to the previous PC, if the thread ran there. */
+/* The energy of a thread sample. The first half of its interval belongs to the previous PC if the
+ * thread ran there. */
 static inline double place_one(double before, double own, double rest, double cpu, double next)
 {
     return rest + (before > 0 ? 0 : own) + (cpu > 0 ? next : 0);
 }
 
-/* Samples with N threads each, from sample I to the last but one, at the prices of their intervals. Returns whether the
- * power of any is above LIMIT. */
+/* Places samples with N threads each, from sample I to the last but one, at the prices of their
+ * intervals. Returns whether the power of any thread sample is above LIMIT. */
 INLINE bool place_between(size_t i, size_t count, size_t n, const double *restrict price,
                           const double *restrict cpu_ns, double limit, double *restrict of)
 {
@@ -767,7 +778,8 @@ INLINE bool place_between(size_t i, size_t count, size_t n, const double *restri
 #define HALVES(prices)                                                                             \
     (__builtin_shufflevector(*(const pair *)(prices), *(const pair *)(prices), 0, 0, 1, 1) / 2)
 
-/* The same with two threads, two samples at a time: compilers would sort the threads first. */
+/* Does the same for two threads and two samples at a time: compilers would sort the thread samples
+ * by thread first. */
 INLINE bool place_pairs(size_t count, const double *restrict price, const double *restrict cpu_ns,
                         double limit, double *restrict of)
 {
@@ -787,7 +799,8 @@ INLINE bool place_pairs(size_t count, const double *restrict price, const double
     return place_between(i, count, 2, price, cpu_ns, limit, of) || any;
 }
 
-/* Sample I, whatever its prices. Returns whether the power of any of its thread samples is above LIMIT. */
+/* Places sample I, whatever its prices are. Returns whether the power of any of its thread samples
+ * is above LIMIT. */
 static inline bool place_sample(const struct stretch *s, size_t i, size_t n, const double *cpu_ns,
                                 double limit, double *of)
 {
@@ -804,7 +817,7 @@ static inline bool place_sample(const struct stretch *s, size_t i, size_t n, con
     return over;
 }
 
-/* The same at the prices of intervals. */
+/* Places the samples between the first and the last at the prices of their intervals. */
 VECTORS
 static bool place_at_prices(size_t count, size_t n, const double *price, const double *cpu_ns,
                             double limit, double *of)
@@ -816,7 +829,7 @@ static bool place_at_prices(size_t count, size_t n, const double *price, const d
     return place_between(1, count, n, price, cpu_ns, limit, of);
 }
 
-/* The samples at both ends of intervals whose halves have different prices. */
+/* Places the samples at both ends of intervals whose halves have different prices. */
 VECTORS
 static bool place_odd(const struct stretch *s, size_t n, const double *cpu_ns, double limit,
                       double *of)
@@ -831,7 +844,8 @@ static bool place_odd(const struct stretch *s, size_t n, const double *cpu_ns, d
     return over;
 }
 
-/* Samples with the same N threads. Returns whether the power of any may be above LIMIT. */
+/* Places samples with the same N threads. Returns whether the power of any thread sample may be
+ * above LIMIT. */
 static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, double limit,
                        double *of)
 {
@@ -841,8 +855,9 @@ static bool place_same(const struct stretch *s, size_t n, const double *cpu_ns, 
     return place_odd(s, n, cpu_ns, limit, of) || over;
 }
 
-/* Samples with N threads each, at the prices of their intervals, which belong to them as a whole. Four at a time, because
- * compilers would sort the threads first. Returns whether the power of any is above LIMIT. */
+/* Places samples with N threads each, to which their intervals belong as a whole, at the prices of
+ * these intervals. Four thread samples are placed at a time, because compilers would sort them by
+ * thread first. Returns whether the power of any is above LIMIT. */
 INLINE bool place_whole(size_t count, size_t n, const double *restrict price,
                         const double *restrict cpu_ns, double limit, double *restrict of)
 {
@@ -865,7 +880,7 @@ INLINE bool place_whole(size_t count, size_t n, const double *restrict price,
     return any || (over[0] | over[1] | over[2] | over[3]) != 0;
 }
 
-/* The same if the whole interval belongs to its sample. */
+/* Does the same as place_same if each interval belongs to its sample as a whole. */
 VECTORS
 static bool place_own(const struct stretch *s, size_t n, const double *restrict cpu_ns,
                       double limit, double *restrict of)
@@ -900,14 +915,14 @@ static void add_areas(const struct stretch *s, struct areas *a)
     }
 }
 
-/* The cost of CPU_NS that was used in REACH intervals up to number I. */
+/* The cost of CPU_NS, which was used in the REACH intervals up to I. */
 static double price_of(const struct areas *a, size_t i, size_t reach, double cpu_ns)
 {
     double ns = a->ns[i + 1] - a->ns[i + 1 - reach];
     return ns > 0 ? cpu_ns / ns * (a->price[i + 1] - a->price[i + 1 - reach]) : 0;
 }
 
-/* Any samples. */
+/* Places samples of any kind. */
 static void place_any(const struct stretch *s, const uint64_t *threads, const double *cpu_ns,
                       const struct stretch_use *uses, double *of)
 {
@@ -927,8 +942,8 @@ static void place_any(const struct stretch *s, const uint64_t *threads, const do
         }
 }
 
-/* Classes of thread samples that cost about the same: by the price around each sample, relative to the highest
- * power. */
+/* Classes of thread samples with similar costs: by the price around each sample, relative to the
+ * highest power. */
 enum { CLASSES = 16 };
 
 struct price_class {
@@ -943,7 +958,7 @@ static inline int32_t class_of(double after, double before, double scale)
     return part > 0 ? (int32_t)part : 0;
 }
 
-/* The class of each sample, at the prices of intervals. */
+/* Sets the class of each sample, at the prices of intervals. */
 VECTORS
 static void find_classes(const double *restrict price, size_t count, double scale,
                          int32_t *restrict class)
@@ -953,7 +968,7 @@ static void find_classes(const double *restrict price, size_t count, double scal
     class[count - 1] = class_of(price[count - 1], price[count - 1], scale);
 }
 
-/* The same for intervals whose halves have different prices. */
+/* Corrects the classes for intervals whose halves have different prices. */
 static void correct_classes(const struct stretch *s, double scale, int32_t *class)
 {
     for (size_t o = 0; o < s->odds; o++) {
@@ -962,7 +977,8 @@ static void correct_classes(const struct stretch *s, double scale, int32_t *clas
     }
 }
 
-/* The class of each thread sample: each sample has N of them or, if N is 0, as many as THREADS says. */
+/* Sets the class of each thread sample. Each sample has N of them or, if N is 0, as many as THREADS
+ * contains for it. */
 VECTORS
 static void repeat_classes(const int32_t *restrict class, size_t count, size_t n,
                            const uint64_t *restrict threads, int32_t *restrict each)
@@ -974,13 +990,14 @@ static void repeat_classes(const int32_t *restrict class, size_t count, size_t n
             each[k] = class[i];
 }
 
-/* Adds up, by class, the energy of thread samples above the highest power and their room below it. Four sums of each, so
- * that additions overlap. Without branches: classes change with the windows, at any sample. */
+/* Sums, by class, the energy of thread samples above the highest power (OVER), and below it (ROOM).
+ * There are four sums of each, so that additions overlap. There are no branches, because classes
+ * may change with the windows at any sample. */
 VECTORS
 static void count_room(double most, size_t count, const double *cpu_ns, const double *of,
                        const int32_t *class, struct price_class *classes)
 {
-    typedef double room __attribute__((vector_size(16))); /* and what is above */
+    typedef double room __attribute__((vector_size(16))); /* room, and energy above most */
     const lanes zero = {0};
     room sums[CLASSES][HALF] = {{{0}}};
     size_t k = 0;
@@ -1005,8 +1022,9 @@ static void count_room(double most, size_t count, const double *cpu_ns, const do
     }
 }
 
-/* Moves the excess to thread samples of the same class with room, else to the next class with a lower price. Returns the room
- * that is left; *SURPLUS becomes the excess without room. */
+/* Moves excess energy to thread samples of the same class with room, otherwise to the next class
+ * with a lower price. Returns the remaining room. Sets *SURPLUS to the excess energy for which
+ * there is no room. */
 static double level_classes(struct price_class *classes, double *surplus)
 {
     double left = 0, rest = 0;
@@ -1021,7 +1039,8 @@ static double level_classes(struct price_class *classes, double *surplus)
     return left;
 }
 
-/* Removes the excess of thread samples, and fills the fraction TAKE of the room of their CLASS. TO may be OF. */
+/* Removes the excess energy of thread samples, and fills the fraction TAKE of the room in each
+ * class. TO may be OF. */
 VECTORS
 static void move(double most, size_t count, const double *cpu_ns, const double *take,
                  const int32_t *class, const double *of, double *to)
@@ -1041,8 +1060,9 @@ static void move(double most, size_t count, const double *cpu_ns, const double *
     }
 }
 
-/* The first sample has half an interval more than its CPU time, the last one half an interval less: what the FIRST thread
- * samples have above the highest power goes to the LAST ones, as far as these have room. */
+/* The first sample has half an interval more than its CPU time, the last one half an interval less.
+ * Energy above the highest power is therefore moved from the first FIRST thread samples to the last
+ * LAST, up to their room. */
 static void level_ends(double most, size_t count, size_t first, size_t last, const double *cpu_ns,
                        double *of)
 {
@@ -1060,7 +1080,7 @@ static void level_ends(double most, size_t count, size_t first, size_t last, con
         of[k] += fmax(0, most * cpu_ns[k] - of[k]) * (moved / room);
 }
 
-/* What thread sample K has above the highest power, as far as BEFORE has room. */
+/* The energy of thread sample K above the highest power, up to the room of thread sample BEFORE. */
 static inline double excess(double most, const double *cpu_ns, const double *of, size_t k,
                             size_t before)
 {
@@ -1069,7 +1089,7 @@ static inline double excess(double most, const double *cpu_ns, const double *of,
     return moved > 0 && cpu_ns[before] > 0 ? moved : 0;
 }
 
-/* The same threads in all samples, N of them. */
+/* Levels pairs if all samples have the same N threads. */
 VECTORS
 static void level_same(double most, size_t n, size_t count, const double *restrict cpu_ns,
                        const double *restrict of, double *restrict to)
@@ -1082,10 +1102,11 @@ static void level_same(double most, size_t n, size_t count, const double *restri
         to[k] = of[k] - excess(most, cpu_ns, of, k, k - n);
 }
 
-/* A sample after a short interval and before a long one stands for more time than that of its interval. The sample of the thread
- * before it stands for less: it gets the excess, as far as it has room. What has an excess has no room, so that a thread
- * sample never both gives and takes: all of them can be computed at once. N: as for level. Returns where the new energies
- * are. */
+/* A sample after a short interval and before a long one represents more time than its interval. The
+ * previous sample of the thread represents less, and gets the excess energy, up to its room. A
+ * thread sample with an excess has no room, so that none both gives and takes energy, and all can
+ * be computed at once. N: see level. Returns the array that contains the new energies, OF or
+ * OTHER. */
 static double *level_pairs(double most, size_t n, size_t count, const double *cpu_ns,
                            const struct stretch_use *uses, double *other, double *of)
 {
@@ -1103,9 +1124,10 @@ static double *level_pairs(double most, size_t n, size_t count, const double *cp
     return of;
 }
 
-/* Moves energy above the highest power to thread samples with room below that power, of the same class if possible or
- * of one with little less, and the rest of the stretch to any of them; what does not fit is idle energy. N: threads
- * of each sample, 0 if that varies. */
+/* Moves energy above the highest power to thread samples with room below that power, if possible of
+ * the same class or of one with a slightly lower price; the remaining energy of the stretch goes to
+ * any of them. Energy for which there is no room is idle energy. N: threads of each sample; 0 if
+ * their number varies. */
 static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t count,
                   const double *cpu_ns, const struct stretch_use *uses,
                   const struct stretch_room *room, double *of)
@@ -1114,7 +1136,7 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
     int32_t own[STRETCH];
     double take[CLASSES];
     double scale = s->most > 0 ? CLASSES * (1 + SAME_POWER) / s->most / 2
-                               : 0; /* rounds to the same class on every machine */
+                               : 0; /* rounds to the same class everywhere */
     find_classes(s->each, s->count, scale, own);
     correct_classes(s, scale, own);
     const int32_t *class = n == 1 ? own : room->class;
@@ -1131,7 +1153,7 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
     double all = 0;
     for (size_t i = 0; i < s->count && rest > left; i++)
         all += s->energy[i];
-    if (!(rest - left > NOTHING * all)) /* no more than rounding */
+    if (!(rest - left > NOTHING * all)) /* only rounding */
         return;
     add_to_last(s, rest - left);
 }

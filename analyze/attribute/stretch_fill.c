@@ -1,5 +1,6 @@
-/* The intervals of a stretch: their powers and energies, and which have the power of the interval before. All of it in one
- * pass, because the arrays of a stretch do not fit in the first cache.
+/* The intervals of a stretch: their powers and energies, and which of them have the same power as
+ * the interval before. A single pass does everything, because the arrays of a stretch do not fit in
+ * the level-1 cache.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
@@ -10,21 +11,21 @@
 #include "base/bytes.h"
 #include "base/vectors.h"
 
-/* What is seen of every fourth interval. */
+/* Findings about every fourth interval. */
 struct view {
-    lanes last, most;               /* powers: of the intervals before, and the highest [W] */
+    lanes last, most;               /* powers of the previous intervals, and the highest [W] */
     lanes all;                      /* energy [J] */
-    lane_bits same, zero, timeless; /* how many are the same; and whether any are others */
+    lane_bits same, zero, timeless; /* how many are equal to the one before; which have none */
     lane_bits fit;                  /* negative: all fit in packed sums */
     lane_words high, low;           /* sums of energies, rounded to packed words */
 };
 
 static const struct view nothing = {.last = {NAN, NAN, NAN, NAN}, .fit = {-1, -1, -1, -1}};
 
-/* Negative if SIZE, which is not, is below LIMIT, a power of 2. */
+/* Negative if SIZE, which is not negative, is below LIMIT, a power of 2. */
 #define BELOW(size, limit) (BITS(size) - (int64_t)bits_of_double(limit))
 
-/* Four intervals, of which those are VALID whose bits are set; the others are 0. */
+/* Four intervals. VALID has all bits set for those that exist; the others are 0. */
 struct step {
     lanes seconds, rate, energy;
     lane_bits valid;
@@ -52,7 +53,7 @@ INLINE void see(struct view *v, const struct step *f, uint8_t *steady)
     v->low += (lane_words)(f->valid & BITS(rest));
 }
 
-/* Sets what has been seen of the stretch. Returns whether its energies fit in packed sums. */
+/* Stores the findings in the stretch. Returns whether its energies fit in packed sums. */
 INLINE bool keep(const struct view *v, struct stretch *s)
 {
     struct stretch_rates *r = &s->rates;
@@ -77,8 +78,8 @@ INLINE bool keep(const struct view *v, struct stretch *s)
     return fits;
 }
 
-/* Of four intervals, beginning with number I, those of the stretch. A macro, because not all processors return such
- * vectors. */
+/* Marks those of the four intervals from I on that exist. This is a macro because some processors
+ * cannot return such vectors. */
 #define VALID(s, i) ((lane_bits){0, 1, 2, 3} < (int64_t)((s)->count - (i)))
 
 VECTORS
@@ -90,7 +91,7 @@ struct packed_words stretch_sum(const double *values, size_t count)
     return sum;
 }
 
-/* Looks at intervals that have been set. */
+/* Evaluates intervals that have been set. */
 VECTORS
 static bool look(struct stretch *s)
 {
@@ -111,7 +112,7 @@ void stretch_look(struct stretch *s)
     look(s);
 }
 
-/* Sets four intervals, beginning with number I, and looks at them. */
+/* Sets and evaluates the four intervals from I on. */
 INLINE void put(struct stretch *s, struct view *v, size_t i, struct step *f)
 {
     f->energy = f->rate * f->seconds;
@@ -122,7 +123,7 @@ INLINE void put(struct stretch *s, struct view *v, size_t i, struct step *f)
     see(v, f, s->rates.steady + i);
 }
 
-/* Equal intervals: their times are mostly those of the stretch before. */
+/* Fills in equal intervals, whose times mostly remain from the stretch before. */
 VECTORS
 static bool fill_even(struct stretch *s, double each, const double *value, double scale)
 {
@@ -148,7 +149,7 @@ static bool fill_even(struct stretch *s, double each, const double *value, doubl
     return keep(&v, s);
 }
 
-/* put for intervals below 2^52 ns. ANY: the bits of all of them. */
+/* Does the same as put for intervals below 2^52 ns. ANY: the bits of all of them. */
 INLINE void put_short(struct stretch *s, struct view *v, size_t i, const uint64_t *interval_ns,
                       struct step *f, lane_bits *any)
 {
@@ -163,7 +164,8 @@ INLINE void put_short(struct stretch *s, struct view *v, size_t i, const uint64_
     put(s, v, i, f);
 }
 
-/* Any intervals below 2^52 ns. Returns also false if there are longer ones. */
+/* Fills in any intervals below 2^52 ns. Returns false if some are longer, or if the energies do not
+ * fit. */
 VECTORS
 static bool fill_short(struct stretch *s, const uint64_t *interval_ns, const double *value,
                        double scale)
@@ -189,7 +191,7 @@ static bool fill_short(struct stretch *s, const uint64_t *interval_ns, const dou
     return keep(&v, s) && (uint64_t)(any[0] | any[1] | any[2] | any[3]) < UINT64_C(1) << 52;
 }
 
-/* Any intervals and powers. */
+/* Fills in any intervals and powers. */
 static bool fill_any(struct stretch *s, const struct stretch_source *from)
 {
     for (size_t i = 0; i < s->count; i++) {

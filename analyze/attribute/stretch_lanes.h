@@ -1,5 +1,5 @@
-/* Vectors for the arrays of a stretch: sums in their order are the same on every machine. Internal to
- * analyze/attribute/stretch*.c.
+/* Internal to analyze/attribute/stretch*.c: vectors for the arrays of a stretch. Sums in this order
+ * are the same on every machine.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_STRETCH_LANES_H
 #define ANALYZE_ATTRIBUTE_STRETCH_LANES_H
@@ -10,11 +10,11 @@
 #include "analyze/attribute/stretch.h"
 #include "base/vectors.h"
 
-/* Rounding: powers that differ by less are the same, shares that lack less are whole. */
+/* Rounding: powers that differ by less are equal, and shares that lack less are complete. */
 #define SAME_POWER STRETCH_SAME_POWER
 #define NOTHING    1e-12
 
-/* Two vectors, because compilers keep those that no register holds in memory. */
+/* There are two vectors, because compilers keep vectors in memory that do not fit in a register. */
 enum { LANES = 8, HALF = LANES / 2 };
 typedef double lanes __attribute__((vector_size(HALF * 8)));
 typedef double loose __attribute__((vector_size(HALF * 8), aligned(8), may_alias));
@@ -22,13 +22,13 @@ typedef int64_t lane_bits __attribute__((vector_size(HALF * 8)));
 typedef uint64_t lane_words __attribute__((vector_size(HALF * 8))); /* sums that may wrap */
 typedef double pair __attribute__((vector_size(HALF / 2 * 8), aligned(8), may_alias));
 #define LOAD(values) (*(const loose *)(values))
-/* VALUE, or else OTHER or 0, in each lane. */
+/* VALUE where LANE is set, otherwise OTHER or 0. */
 #define BITS(value)     ((lane_bits)(value))
 #define IF(lane, value) ((lanes)(BITS(lane) & BITS(value)))
 #define EITHER(lane, value, other)                                                                 \
     ((lanes)((BITS(lane) & BITS(value)) | (~BITS(lane) & BITS(other))))
 
-/* COUNT values, and zeros up to a multiple of LANES. */
+/* Appends zeros to COUNT values, up to a multiple of LANES. */
 static inline void pad(double *values, size_t count)
 {
     while (count % LANES != 0)

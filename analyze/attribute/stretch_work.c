@@ -53,7 +53,8 @@ double share_work_first_most(const struct share_work *work)
     return s->ns[0] > 0 || s->count == 1 ? s->ns[0] : s->ns[1];
 }
 
-/* In lanes, each of which waits only for itself; sums in this order are the same on every machine. */
+/* Sums in lanes, which do not wait for each other. Sums in this order are the same on every
+ * machine. */
 VECTORS
 static double sum_of(const double *values, size_t count)
 {
@@ -70,7 +71,7 @@ static double sum_of(const double *values, size_t count)
 void share_work_find_sighted(struct share_work *work, const uint64_t *threads,
                              const struct stretch_use *uses)
 {
-    enum { MAX_LOOKED_AT = 128 }; /* it is a property of the recording */
+    enum { MAX_LOOKED_AT = 128 }; /* enough: it is a property of the recording */
     const double noticeable = 0.05;
     struct stretch *s = &work->stretch;
     double until[STRETCH + 1], over = 0, all = 0;
@@ -83,13 +84,13 @@ void share_work_find_sighted(struct share_work *work, const uint64_t *threads,
             running += work->cpu_ns[k] > 0;
             all += work->cpu_ns[k];
             double more = work->cpu_ns[k] - ns;
-            over += (more + fabs(more)) / 2; /* if positive: no branch, which would be random */
+            over += (more + fabs(more)) / 2; /* if positive: a branch would be random */
         }
     }
     s->sighted = over > noticeable * all;
 }
 
-/* Times in which the use of CPUs is known. */
+/* Times for which the use of CPUs is known. */
 struct use_times {
     size_t count;
     double ns[STRETCH], cpu_ns[STRETCH]; /* CPU_NS: of the threads */
@@ -109,12 +110,13 @@ static void find_use_times(const struct stretch *s, double time_ns, struct use_t
     }
 }
 
-/* What other programs get if they could use a given number of CPUs at all times [ns], and the time in which they get that many [ns]. */
+/* The CPU time that other programs get if they could always use a given number of CPUs, and the
+ * time in which they get that many [ns]. */
 struct others_part {
     double given, open;
 };
 
-/* In lanes, like sum_of. */
+/* Sums in lanes, like sum_of. */
 VECTORS
 static struct others_part part_of_others(const struct use_times *t, double cpus, double wanted)
 {
@@ -127,8 +129,9 @@ static struct others_part part_of_others(const struct use_times *t, double cpus,
     return (struct others_part){sum_of(given, 8), sum_of(open, 8)};
 }
 
-/* The CPU time that they get rises ever more slowly with the number of CPUs that they could use: each step that follows the slope stays below the solution,
- * and there are few different slopes. */
+/* The number of CPUs that other programs could use. The CPU time that they get rises less and less
+ * with this number, so that steps along the slope never exceed the solution; there are few
+ * different slopes. */
 static double wanted_by_others(const struct stretch *s, double others_ns, double time_ns)
 {
     enum { MAX_STEPS = 40 };
@@ -141,7 +144,7 @@ static double wanted_by_others(const struct stretch *s, double others_ns, double
         if (lack <= 1e-9 * others_ns)
             return wanted;
         if (part.open <= 0)
-            return s->cpus; /* all that the threads leave */
+            return s->cpus; /* all CPUs that the threads leave */
         wanted += lack / part.open;
     }
     return wanted;
@@ -184,7 +187,8 @@ static void remember(struct share_work *work, uint64_t thread, size_t sample, si
     work->last[thread] = (struct thread_place){sample, at};
 }
 
-/* How many intervals up to number I take CPU_NS, at least 1 and at most MOST; UNTIL: the time up to each interval. */
+/* The number of intervals up to I that contain CPU_NS, at least 1 and at most MOST. UNTIL: the time
+ * at the beginning of each interval. */
 static inline uint32_t find_reach(const double *until, size_t i, size_t most, double cpu_ns)
 {
     size_t low = 1, high = most;
@@ -201,7 +205,8 @@ static inline uint32_t find_reach(const double *until, size_t i, size_t most, do
     return (uint32_t)low;
 }
 
-/* Not earlier than necessary, nor before the thread's last sample in this stretch. */
+/* CPU time was not used earlier than necessary, and not before the thread's last sample in this
+ * stretch. */
 static void find_uses(struct share_work *work, const double *until, const uint64_t *threads,
                       const uint64_t *thread)
 {
@@ -222,7 +227,7 @@ static void find_uses(struct share_work *work, const double *until, const uint64
     }
 }
 
-/* CPU time of each interval. */
+/* Sets the CPU time of each interval. */
 static void add_uses(struct share_work *work, const double *until, const uint64_t *threads)
 {
     struct stretch *s = &work->stretch;
@@ -271,7 +276,8 @@ void share_work_settle(struct share_work *work, const uint64_t *threads,
 
 size_t share_work_find_last(const struct share_work *work, size_t thread_samples)
 {
-    /* far more than the remainder of a stretch: what is taken from it leaves no negative energy */
+    /* far more than the remainder of a stretch, so that subtracting this leaves no negative
+     * energy */
     double least = 1e-9 * fabs(work->stretch.all);
     size_t last = work->undivided ? 0 : thread_samples;
     while (last > 0 && !(work->cpu_ns[last - 1] > 0 && fabs(work->of[last - 1]) > least))

@@ -1,9 +1,10 @@
-/* Weighing samples.
+/* Weighs samples.
  *
  *   sample i, interval d_i, power P_i, CPU time c_ij of thread j:
- *   time   = c_ij                                    (without CPU time: d_i * min(1, cpus / threads))
- *   energy: of the windows around it, by CPU time    (see stretch.h; energy of unused CPU time is idle)
- *   sample:    P_i * d_i * c_ij / sum_j(c_ij)        (no CPU time used: all of it is idle)
+ *   time   = c_ij                                (without CPU time: d_i * min(1, cpus / threads))
+ *   energy: of the windows around it, by CPU time
+ *                                                (see stretch.h; energy of unused CPU time is idle)
+ *   sample:    P_i * d_i * c_ij / sum_j(c_ij)    (no CPU time used: all of it is idle)
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/weigh.h"
 
@@ -15,7 +16,7 @@
 #include "base/memory.h"
 #include "base/vectors.h"
 
-enum { NS_PER_S = 1000000000, WINDOW = 128 /* samples at a time if each keeps its energy */ };
+enum { NS_PER_S = 1000000000, WINDOW = 128 /* samples at a time, if each keeps its energy */ };
 
 void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct quantity *quantity,
                    const struct weigh_options *options)
@@ -23,7 +24,7 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
     *w = (struct weigher){.meta = meta, .quantity = quantity, .options = *options};
     if (w->options.model == NULL)
         w->options.model = &energy_by_share;
-    /* CPU time is irrelevant for threads that count whether they ran or not */
+    /* if threads count whether or not they ran, CPU time does not matter */
     if (options->wall_time && w->options.model == &energy_by_share)
         w->options.model = &energy_by_sample;
     if (w->options.model == &energy_by_share)
@@ -84,7 +85,7 @@ static void *join(const void *a, size_t count, const void *b, size_t more)
     return both;
 }
 
-/* The same for the CPU times of the machine; if only one part has any, those of the other part are NaN. */
+/* Joins the CPU times of the machine. If only one part has any, those of the other part are NaN. */
 static double *join_busy(const double *a, size_t count, const double *b, size_t more)
 {
     bool any = (a != NULL && count > 0) || (b != NULL && more > 0);
@@ -96,7 +97,8 @@ static double *join_busy(const double *a, size_t count, const double *b, size_t 
     return both;
 }
 
-/* The same for equal CPU times, of COUNT and MORE thread samples; if only one part has any, the other one has its CPU times. */
+/* The same for the equal CPU times of COUNT and MORE thread samples; if only one part has any, the
+ * CPU times of the other part are used. */
 static uint64_t *join_equal(const struct pbin_samples *a, size_t count,
                             const struct pbin_samples *b, size_t more)
 {
@@ -106,7 +108,7 @@ static uint64_t *join_equal(const struct pbin_samples *a, size_t count,
                : NULL;
 }
 
-/* All but the first COUNT, which have THREADS thread samples. */
+/* The samples after the first COUNT, which have THREADS thread samples. */
 static struct pbin_samples skip(const struct pbin_samples *s, size_t count, size_t threads)
 {
     struct pbin_samples rest = *s;
@@ -133,7 +135,8 @@ static size_t count_threads(const uint64_t *threads, size_t count)
     return sum;
 }
 
-/* Copies the samples that are left, and the first TAKE of the rest, to columns of the weigher. */
+/* Copies the samples that are left, and the first TAKE of the rest, to columns owned by the
+ * weigher. */
 static void hold(struct weigher *w, size_t take)
 {
     const struct pbin_samples old = weigher_left(w), *more = &w->rest;
@@ -173,7 +176,7 @@ void weigher_set_aside(struct weigher *w, struct pbin_samples *samples)
     w->rest = (struct pbin_samples){.count = 0};
 }
 
-/* How many samples of the rest an incomplete window may need. */
+/* The number of samples of the rest that an incomplete window may need. */
 static size_t count_needed(const struct weigher *w)
 {
     size_t step = w->options.model->step, left = w->in.count - w->next;
@@ -201,7 +204,7 @@ static struct late_samples late_samples(const struct weigher *w)
                                  .before = w->before};
 }
 
-/* The number of samples in the next window, which begins with the first that is left. */
+/* The next window begins with the first sample that is left. */
 size_t weigher_window(const struct weigher *w)
 {
     size_t left = w->in.count - w->next;
@@ -236,7 +239,8 @@ bool weigher_ready(struct weigher *w)
 
 /* ---- intervals and times ---- */
 
-/* The machine's CPUs; if these are unknown, the fewest that could have given a program SUM of CPU time in an interval. */
+/* The number of CPUs of the machine. If it is unknown: the fewest that could have given a program
+ * the CPU time SUM in an interval. */
 static exact cpus_of(struct weigher *w, exact sum, exact interval)
 {
     if (w->meta->cpus > 0)
@@ -246,8 +250,8 @@ static exact cpus_of(struct weigher *w, exact sum, exact interval)
     return w->cpus > 0 ? w->cpus : 1;
 }
 
-/* The least time for which the program ran in an interval, not stopped by the sampler, by the CPU time of its COUNT
- * threads. */
+/* The shortest time for which the program must have run in an interval, without being stopped by
+ * the sampler, given the CPU times of its COUNT threads. */
 static exact surely_ran(struct weigher *w, exact interval, const uint64_t *cpu_ns, size_t count)
 {
     exact most = 0, sum = 0;
@@ -262,8 +266,8 @@ static exact surely_ran(struct weigher *w, exact interval, const uint64_t *cpu_n
     return all > most ? all : most;
 }
 
-/* Subtracts the sampler's own time from an interval, except for time in which the program RAN meanwhile; if the interval is
- * too short, the rest from the next. */
+/* Subtracts the sampler's own time from an interval, except for the time RAN in which the program
+ * ran meanwhile. If the interval is too short, the rest is subtracted from the next one. */
 static exact pay_latency(struct weigher *w, exact interval, exact ran)
 {
     w->debt += w->latency;
@@ -289,7 +293,7 @@ static void correct_intervals(struct weigher *w, struct weighed *v)
     }
 }
 
-/* Seconds of recorded intervals. */
+/* Converts recorded intervals to seconds. */
 VECTORS
 static void in_seconds(const uint64_t *interval_ns, size_t count, double *seconds)
 {
@@ -315,7 +319,8 @@ static void weigh_intervals(struct weigher *w, struct weighed *v)
             v->seconds[i] = w->even_seconds;
 }
 
-/* Without CPU times all threads count equally: each ran, within the number of CPUs. */
+/* Without CPU times, all threads count equally: each ran, within the limit of the number of
+ * CPUs. */
 static void weigh_intervals_of_threads(const struct weigher *w, struct weighed *v)
 {
     uint64_t cpus = w->options.wall_time || w->meta->cpus == 0 ? UINT64_MAX : w->meta->cpus;
@@ -341,7 +346,7 @@ static void weigh_times(const struct weigher *w, struct weighed *v)
 
 /* ---- energies ---- */
 
-/* Energies of COUNT samples. Returns whether all energies and powers can be summed. */
+/* Computes the energies of COUNT samples. Returns whether all energies and powers can be summed. */
 VECTORS
 static bool multiply(const double *value, double scale, const double *seconds, size_t count,
                      double *rate, double *energy)
@@ -355,7 +360,7 @@ static bool multiply(const double *value, double scale, const double *seconds, s
     return bad == 0;
 }
 
-/* Sets energies that cannot be summed to 0, and computes those of gaps. */
+/* Sets energies that cannot be summed to 0, and computes the energies of gaps. */
 static void correct_energies(const struct weigher *w, struct weighed *v)
 {
     for (size_t i = 0; i < v->count; i++) {
@@ -376,14 +381,14 @@ static void weigh_energies(const struct weigher *w, struct weighed *v, const dou
 {
     memset(v->bad_values, 0, v->count * sizeof *v->bad_values);
     if (w->quantity->name == NULL)
-        return; /* see make_room */
+        return; /* it is all 0: see make_room */
     bool good = multiply(value, w->quantity->scale, v->seconds, v->count, v->rate, v->energy);
     if (!good || w->longest > 0)
         correct_energies(w, v);
 }
 
-/* Splits ENERGY by CPU time over COUNT threads; the rounding error goes to the last that has some. Returns what remains
- * if none has. */
+/* Divides ENERGY by CPU time among COUNT threads. The rounding error goes to the last thread with
+ * energy. Returns the energy that remains if there is none. */
 static exact share_by_cpu(double energy, const uint64_t *cpu_ns, size_t count, exact *energy_of)
 {
     uint64_t total = 0, wraps = 0;
@@ -426,7 +431,7 @@ static void spread_by_sample(const struct weigher *w, struct weighed *v)
     }
 }
 
-/* Power * SECONDS of a thread, which may exceed the interval by far. */
+/* The energy of a thread: power * SECONDS, which may exceed the interval by far. */
 static exact thread_energy(double power, double seconds, uint64_t *bad_values)
 {
     bool good = is_summable(power * seconds);
@@ -434,7 +439,7 @@ static exact thread_energy(double power, double seconds, uint64_t *bad_values)
     return good ? exact_of_double(power * seconds, ENERGY_SHIFT) : 0;
 }
 
-/* Charges COUNT threads that used CPU_NS each. */
+/* Charges COUNT threads that used CPU_NS each with energy. */
 static void charge_by_cpu(double power, const uint64_t *cpu_ns, size_t count, exact *energy_of,
                           uint64_t *bad_values)
 {
@@ -442,7 +447,7 @@ static void charge_by_cpu(double power, const uint64_t *cpu_ns, size_t count, ex
         energy_of[j] = thread_energy(power, (double)cpu_ns[j] / 1e9, bad_values);
 }
 
-/* Charges COUNT threads with times of their own, of which many are equal. */
+/* Charges COUNT threads that have their own times, many of which are equal. */
 static void charge_by_time(double power, const exact *time_of, size_t count, exact *energy_of,
                            uint64_t *bad_values)
 {
@@ -453,7 +458,7 @@ static void charge_by_time(double power, const exact *time_of, size_t count, exa
                                            bad_values);
 }
 
-/* Did any of COUNT threads run? Without CPU times, all did. */
+/* Returns whether any of COUNT threads ran. Without CPU times, all did. */
 static bool any_ran(const struct weigher *w, const uint64_t *cpu_ns, size_t count)
 {
     bool ran = count > 0 && (!w->meta->cpu_time || w->options.wall_time);
@@ -490,8 +495,9 @@ const struct energy_model *energy_model_get(size_t number)
 
 /* ---- windows ---- */
 
-/* Allocates the columns: one array for those of samples, and one for those of thread samples, which exists even without
- * any, because parts of columns are found by adding to them. */
+/* Allocates the columns: one array for those of samples, and one for those of thread samples. The
+ * latter exists even if there are none, because pointers to parts of columns are computed by
+ * addition. */
 static void make_room(struct weigher *w, size_t samples, size_t threads)
 {
     struct weighed *v = &w->window;
@@ -522,7 +528,7 @@ static void make_room(struct weigher *w, size_t samples, size_t threads)
     }
 }
 
-/* The next window, with its intervals. */
+/* Starts the next window, and computes its intervals. */
 static struct weighed *begin_window(struct weigher *w)
 {
     struct weighed *v = &w->window;

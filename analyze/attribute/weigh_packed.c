@@ -1,4 +1,4 @@
-/* Weighs many samples at a time: energies, then shares of them by CPU time.
+/* Weighs many samples at a time: computes energies, then divides them by CPU time.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/weigh_packed.h"
 
@@ -9,7 +9,8 @@
 
 /* ---- which samples, and their energies ---- */
 
-/* How many of COUNT samples, including the first, have the same number of threads as the first. */
+/* The number of samples at the beginning of COUNT that have the same number of threads as the
+ * first. */
 static size_t alike(const uint64_t *threads, size_t count)
 {
     size_t same = 1;
@@ -18,7 +19,7 @@ static size_t alike(const uint64_t *threads, size_t count)
     return same;
 }
 
-/* Energies of COUNT samples. Returns whether all fit in packed sums. */
+/* Computes the energies of COUNT samples. Returns whether all fit in packed sums. */
 VECTORS
 static bool weigh(const double *value, const uint64_t *interval_ns, size_t count, double scale,
                   double seconds, double *energy)
@@ -32,7 +33,7 @@ static bool weigh(const double *value, const uint64_t *interval_ns, size_t count
     return other == 0;
 }
 
-/* The same for the next samples; returns how many fit. */
+/* Computes the energies of the next samples. Returns how many fit. */
 static size_t weigh_fitting(const struct weigher *w, size_t count, double *energy)
 {
     const double *value = w->quantity->name != NULL ? w->in.value + w->next : NULL;
@@ -47,7 +48,7 @@ static size_t weigh_fitting(const struct weigher *w, size_t count, double *energ
     return fit;
 }
 
-/* How many of COUNT samples with N threads each have CPU times that fit. */
+/* The number of samples at the beginning of COUNT, with N threads each, whose CPU times fit. */
 static size_t fitting_times(const uint64_t *cpu_ns, size_t n, size_t count)
 {
     size_t fit = 0;
@@ -56,7 +57,7 @@ static size_t fitting_times(const uint64_t *cpu_ns, size_t n, size_t count)
     return fit / n;
 }
 
-/* The sum of VALUES, if it fits; *ANY becomes their OR. */
+/* The sum of VALUES, if it fits; sets *ANY to their bitwise OR. */
 VECTORS
 static uint64_t sum_up(const uint64_t *values, size_t count, uint64_t *any)
 {
@@ -69,7 +70,7 @@ static uint64_t sum_up(const uint64_t *values, size_t count, uint64_t *any)
     return sum;
 }
 
-/* The time that passes in the chunk. */
+/* Adds the time that passes in the chunk. */
 static void pass_time(struct weigher *w, struct packed_chunk *c)
 {
     uint64_t any = 0, sum = w->in.timeless ? 0 : sum_up(c->interval_ns, c->samples, &any);
@@ -91,7 +92,7 @@ bool weigher_packs(const struct weigher *w)
     return w->meta->cpu_time && known && !corrected;
 }
 
-/* Fills in what the samples have in common, beginning with the next one, but not how many there are. */
+/* Sets the properties that the samples from the next one on share, but not their number. */
 static void begin_chunk(const struct weigher *w, struct packed_chunk *c)
 {
     const struct pbin_samples *s = &w->in;
@@ -121,7 +122,8 @@ static size_t most_samples(size_t threads)
     return most < CHUNK_SAMPLES ? most : CHUNK_SAMPLES;
 }
 
-/* How many of COUNT samples have no more thread samples than a chunk; *TOTAL becomes how many. */
+/* The number of samples at the beginning of COUNT that do not have more thread samples than a
+ * chunk. Sets *TOTAL to the number of these thread samples. */
 static size_t count_chunk(const uint64_t *threads, size_t count, size_t *total)
 {
     size_t samples = 0, sum = 0;
@@ -132,7 +134,7 @@ static size_t count_chunk(const uint64_t *threads, size_t count, size_t *total)
     return samples;
 }
 
-/* The next part of the stretch that is settled. */
+/* The next part of the settled stretch. */
 static size_t next_of_stretch(struct weigher *w, struct packed_chunk *c)
 {
     struct packed_stretch *p = &w->share->packed;
@@ -155,7 +157,7 @@ static size_t next_of_stretch(struct weigher *w, struct packed_chunk *c)
 
 /* ---- stretches ---- */
 
-/* Have COUNT samples the same N threads, in ascending order? */
+/* Returns whether COUNT samples have the same N threads, in ascending order. */
 static bool have_same(const struct pbin_samples *s, const uint64_t *thread, size_t n, size_t count)
 {
     for (size_t k = 1; k < n; k++)
@@ -164,7 +166,7 @@ static bool have_same(const struct pbin_samples *s, const uint64_t *thread, size
     return s->same_threads || memcmp(thread, thread + n, (count - 1) * n * sizeof *thread) == 0;
 }
 
-/* Do several of N threads use CPU time? */
+/* Returns whether several of N threads use CPU time. */
 static bool run_at_once(const uint64_t *cpu_ns, size_t n, size_t count)
 {
     size_t runners = 0;
@@ -177,7 +179,7 @@ static bool run_at_once(const uint64_t *cpu_ns, size_t n, size_t count)
     return runners > 1;
 }
 
-/* An integer below 2^52, in a way that vectors have too. */
+/* Converts an integer below 2^52 in a way that vectors also support. */
 static inline double small_to_double(uint64_t value)
 {
     return double_of_bits(value | UINT64_C(0x433) << 52) - 0x1p52;
@@ -190,7 +192,7 @@ static void small_to_doubles(const uint64_t *values, size_t count, double *to)
         to[k] = small_to_double(values[k]);
 }
 
-/* CPU times of COUNT samples with N threads each, and their sum in each. */
+/* Converts the CPU times of COUNT samples with N threads each, and sums them by sample. */
 INLINE void convert_samples(const uint64_t *restrict cpu_ns, size_t n, size_t count,
                             double *restrict to, double *restrict sum)
 {
@@ -203,7 +205,8 @@ INLINE void convert_samples(const uint64_t *restrict cpu_ns, size_t n, size_t co
     }
 }
 
-/* In parts; before each, the memory that the next one writes is fetched, unless that is too much. */
+/* Converts CPU times in parts. Before each part, prefetches the memory that the next one writes,
+ * unless it is too much. */
 VECTORS
 static void convert_cpu(const uint64_t *cpu_ns, size_t n, size_t count, double *to, double *sum)
 {
@@ -222,7 +225,8 @@ static void convert_cpu(const uint64_t *cpu_ns, size_t n, size_t count, double *
     }
 }
 
-/* The intervals, powers and energies of the next COUNT samples. Returns whether they fit in packed sums. */
+/* Sets the intervals, powers and energies of the next COUNT samples. Returns whether they fit in
+ * packed sums. */
 static bool fill(const struct weigher *w, size_t count, struct stretch *s)
 {
     const struct stretch_source from = {
@@ -236,7 +240,8 @@ static bool fill(const struct weigher *w, size_t count, struct stretch *s)
     return stretch_fill(s, &from);
 }
 
-/* How many thread samples the next COUNT samples have; SIZE_MAX: one has more than fit in a chunk. */
+/* The number of thread samples in the next COUNT samples; SIZE_MAX if one of these has more than
+ * fit in a chunk. */
 static size_t count_threads(const struct weigher *w, size_t count)
 {
     const uint64_t *threads = w->in.threads + w->next;
@@ -250,7 +255,7 @@ static size_t count_threads(const struct weigher *w, size_t count)
     return most <= CHUNK_THREAD_SAMPLES ? sum : SIZE_MAX;
 }
 
-/* Do COUNT samples have the same threads? */
+/* Returns whether COUNT samples have the same threads. */
 static bool are_same(const struct weigher *w, size_t count)
 {
     const struct pbin_samples *in = &w->in;
@@ -260,7 +265,7 @@ static bool are_same(const struct weigher *w, size_t count)
     return have_same(in, in->thread + w->next_thread, n, count);
 }
 
-/* Limits the N CPU times of a profile's first sample. Returns their sum. */
+/* Limits the N CPU times of the first sample of a profile. Returns their sum. */
 static double limit_first(struct share_work *work, size_t n)
 {
     double most = share_work_first_most(work), sum = 0;
@@ -271,7 +276,7 @@ static double limit_first(struct share_work *work, size_t n)
     return sum;
 }
 
-/* The CPU time of each interval. */
+/* Sets the CPU time of each interval. */
 static void use_times(const struct weigher *w, size_t thread_samples)
 {
     const struct pbin_samples *in = &w->in;
@@ -299,7 +304,8 @@ static void use_times(const struct weigher *w, size_t thread_samples)
     }
 }
 
-/* The next stretch, if its numbers are small. Returns its number of thread samples, or SIZE_MAX. */
+/* Reads the next stretch if its numbers are small. Returns its number of thread samples, or
+ * SIZE_MAX. */
 static size_t take_stretch(struct weigher *w)
 {
     const struct pbin_samples *in = &w->in;
@@ -347,7 +353,7 @@ static void pack(struct share_work *work, size_t count)
                                  .idle_low = idle.low};
 }
 
-/* Settles the next stretch. Returns whether it could. */
+/* Settles the next stretch. Returns whether this was possible. */
 static bool settle(struct weigher *w)
 {
     struct share_work *work = w->share;
@@ -356,7 +362,7 @@ static bool settle(struct weigher *w)
         return false;
     const uint64_t *threads = w->in.threads + w->next;
     const struct stretch_use *uses = work->packed.varied ? work->uses : NULL;
-    bool busy = weigher_busy(w) != NULL || !work->stretch.in_turn; /* else it has no effect */
+    bool busy = weigher_busy(w) != NULL || !work->stretch.in_turn; /* otherwise, it has no effect */
     if (busy && !work->undivided)
         share_work_find_sighted(work, threads, uses);
     stretch_find_others(&work->stretch, weigher_busy(w), weigher_cpus(w));
@@ -426,7 +432,8 @@ static inline void put_part(uint64_t *part, uint64_t seen, uint64_t cpu_ns, uint
     part[PACKED_LOW] = low;
 }
 
-/* Shares of COUNT samples with N threads each, vectorized over samples: N is a small constant. */
+/* Computes the shares of COUNT samples with N threads each, vectorized over samples. N is a small
+ * constant. */
 INLINE struct packed_totals share(const uint64_t *cpu_ns, size_t n, size_t count,
                                   const double *energy, const uint64_t *seen, uint64_t *part)
 {
@@ -441,7 +448,7 @@ INLINE struct packed_totals share(const uint64_t *cpu_ns, size_t n, size_t count
             uint64_t high, low;
             packed_split(left.per_ns * small_to_double(ns[j]), &high, &low);
             before += ns[j];
-            uint64_t rest = -(uint64_t)(before == total); /* the last busy one, or after it */
+            uint64_t rest = -(uint64_t)(before == total); /* the last busy sample, or a later one */
             high = (high & ~rest) | (left.high & rest);
             low = (low & ~rest) | (left.low & rest);
             left.high -= high;
@@ -466,7 +473,7 @@ static struct packed_totals share_in_two(const uint64_t *cpu_ns, size_t count, c
     return share(cpu_ns, 2, count, energy, seen, part);
 }
 
-/* The same for any number of threads, vectorized over the threads of a sample. */
+/* Does the same for any number of threads, vectorized over the threads of a sample. */
 VECTORS
 static struct packed_totals share_in_many(const uint64_t *ns, size_t n, size_t count,
                                           const double *energy, const uint64_t *seen,
@@ -512,7 +519,7 @@ typedef double four_at __attribute__((vector_size(32), aligned(8), may_alias));
 typedef uint64_t four_words __attribute__((vector_size(32)));
 typedef uint64_t four_words_at __attribute__((vector_size(32), aligned(8), may_alias));
 
-/* What is added, and where. LANES is a constant. */
+/* The values to add, and the rows to add them to. LANES is a constant. */
 struct addition {
     const uint32_t *row;
     const uint64_t *seen, *cpu_ns;
@@ -521,15 +528,16 @@ struct addition {
     size_t lanes;
 };
 
-/* Where thread sample number K is added. Successive samples of a thread and the threads of a sample go to different lanes, so
- * that additions to one row do not wait for each other: 0 1 3 0 2 3 1 2. */
+/* The sums for thread sample K. Successive samples of a thread and the threads of a sample use
+ * different lanes, so that additions to one row do not wait for each other: 0 1 3 0 2 3 1 2. */
 INLINE packed_sums *sums_of(const struct addition *a, size_t k, size_t lane)
 {
     return &a->sums[a->lanes * a->row[k] + (lane & (a->lanes - 1))];
 }
 
-/* Adds four thread samples, beginning with number K, the first to LANE. Four vectors of the same word of each become
- * four of all words of one. TOTAL: of all words but the first. */
+/* Adds four thread samples from K on, the first of them to LANE. Four vectors, each with one word
+ * of all four, are transposed into vectors with all words of one. TOTAL sums all words but the
+ * first. */
 INLINE void add_four(const struct addition *a, size_t k, size_t lane, four_words *total)
 {
     const four all = *(const four_at *)(a->of + k), rounded = all + ROUND_HIGH,
@@ -576,7 +584,7 @@ INLINE struct packed_totals add_all(const struct addition *to, size_t count)
         .cpu_ns = rest[PACKED_CPU], .high = rest[PACKED_HIGH], .low = rest[PACKED_LOW]};
 }
 
-/* With constant numbers of lanes, places are found faster. */
+/* Sums are located faster if the number of lanes is constant. */
 VECTORS
 static struct packed_totals add_settled(const struct packed_chunk *c, const uint64_t *seen,
                                         const struct packed_rows *to)

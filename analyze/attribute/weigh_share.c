@@ -1,4 +1,4 @@
-/* The default model of energy: stretches of samples are settled one by one.
+/* The default energy model, which settles samples stretch by stretch.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/stretch_work.h"
 #include "analyze/attribute/weigh.h"
@@ -17,7 +17,8 @@ static size_t up_to_step(const struct weigher *w, const struct pbin_samples *sam
     return count == size ? size : 0;
 }
 
-/* The CPU time of thread samples. Without CPU times each thread ran, within the number of CPUs. */
+/* Sets the CPU times of thread samples. Without CPU times, each thread ran, within the limit of the
+ * number of CPUs. */
 static void take_cpu_times(const struct weigher *w, const struct weighed *v, double *cpu_ns)
 {
     struct stretch *s = &w->share->stretch;
@@ -32,8 +33,8 @@ static void take_cpu_times(const struct weigher *w, const struct weighed *v, dou
     }
 }
 
-/* The remainder from rounding goes to the last thread sample that has energy; without any, it is energy of other
- * programs or, if these have none, idle energy. */
+/* The remainder from rounding goes to the last thread sample with energy. If none has any, it is
+ * energy of other programs or, if these have none, idle energy. */
 static void put_exact(struct weighed *v, const struct share_work *work)
 {
     exact rest = 0, others = 0;

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-/* The word of one option; "" if it has no effect with the others. */
+/* The word of an option; "" if it has no effect with the others. */
 static void word_of(const struct attribution_options *o, enum attribution_option option,
                     char word[ATTRIBUTION_WORD])
 {
@@ -65,7 +65,7 @@ char *attribution_words(const struct attribution_options *options)
     return words;
 }
 
-/* The length of the next word of *REST, which is moved to its beginning; 0: there is none. */
+/* Moves *REST to the beginning of the next word. Returns its length; 0 if there is none. */
 static size_t next_word(const char **rest)
 {
     *rest += strspn(*rest, " ");
@@ -102,7 +102,7 @@ bool attribution_lacks(const char *words, const struct attribution_options *opti
     return false;
 }
 
-/* The first of REST that is not in LIST. */
+/* Sets TEXT to HOW and the first word of REST that is not in LIST. Returns whether there is one. */
 static bool find_extra(const char *rest, const char *list, const char *how,
                        char text[ATTRIBUTION_DIFFERENCE])
 {
