@@ -102,7 +102,7 @@ static int compare_key(const struct compare *c, const struct run_set_row *a,
     return (x > y) - (x < y);
 }
 
-/* Compares all keys except the line: 0 for rows of the same function. */
+/* Compares all keys except the line. Returns 0 for rows of the same function. */
 static int compare_functions(const struct compare *c, const struct run_set_row *a,
                              const struct run_set_row *b)
 {
@@ -135,7 +135,7 @@ static const struct run_set_row *some_set(const struct compare *c, const struct 
     for (size_t i = 0; i < c->set_count; i++)
         if (row->set[i] != NULL)
             return row->set[i];
-    return NULL; /* not reached: each row is in some run set */
+    return NULL; /* not reached: each row is in at least one run set */
 }
 
 static int by_key(const void *left, const void *right, void *opaque)
@@ -147,7 +147,7 @@ static int by_key(const void *left, const void *right, void *opaque)
         order = compare_key(c, a, b, i);
     if (order != 0)
         return order;
-    /* --match line: a line that moved, and a new one in its place */
+    /* --match line: a line that moved, and a new line in its place */
     const struct compare_row *x = left, *y = right;
     return (x->set[0] == NULL) - (y->set[0] == NULL);
 }
@@ -178,7 +178,8 @@ bool compare_is_kernel(const struct compare *c, const struct compare_row *row)
 
 /* ---- matching ---- */
 
-/* Rows of the comparison by tuple: of the base, and of other run sets only. Number + 1, 0: none. */
+/* Rows of the comparison by tuple: those of the base, and those only in other run sets. Number + 1;
+ * 0: none. */
 struct joiner {
     struct compare *compare;
     size_t *base, *extra;
@@ -191,7 +192,7 @@ static size_t new_row(struct compare *c)
     return ++c->count;
 }
 
-/* Puts ROW of run set NUMBER beside base row BASE (NULL: beside none). */
+/* Puts ROW of run set NUMBER beside row BASE of the base (NULL: none). */
 static void join(struct joiner *j, size_t number, const struct run_set_row *row,
                  const struct run_set_row *base)
 {
@@ -208,7 +209,7 @@ static void join_by_name(struct joiner *j, size_t number)
         join(j, number, &set->rows[i], run_set_find(&j->compare->sets[0], set->rows[i].tuple));
 }
 
-/* Rows of a run set in order of functions and lines. */
+/* The rows of a run set, sorted by function and line. */
 struct ordered {
     const struct run_set_row **rows;
     size_t count;
@@ -224,7 +225,7 @@ static struct ordered order_rows(const struct compare *c, const struct run_set *
     return all;
 }
 
-/* End of the rows of the function whose rows begin at FROM. */
+/* The end of the rows of the function whose rows start at FROM. */
 static size_t end_of_function(const struct compare *c, const struct ordered *all, size_t from)
 {
     size_t end = from;
@@ -235,7 +236,8 @@ static size_t end_of_function(const struct compare *c, const struct ordered *all
 
 enum { MAX_LINES = 1 << 24 }; /* no source has more; larger numbers and 0 match only themselves */
 
-/* Lines FROM .. END for match_lines. *SKIPPED: how many at the beginning have line 0. Caller frees. */
+/* Lines FROM .. END for match_lines. Sets *SKIPPED to the number of rows at the beginning that have
+ * line 0. The caller frees the result. */
 static struct line_weight *weigh_lines(const struct compare *c, const struct ordered *all,
                                        size_t from, size_t end, size_t *skipped, size_t *count)
 {
@@ -260,7 +262,7 @@ static void join_lines(struct joiner *j, size_t number, const struct ordered *a,
     struct line_weight *base = weigh_lines(j->compare, a, a0, a1, &a_zero, &n);
     struct line_weight *other = weigh_lines(j->compare, b, b0, b1, &b_zero, &m);
     size_t *partner = mem_zalloc(n + 1, sizeof *partner);
-    const struct run_set_row **of = mem_zalloc(b1 - b0 + 1, sizeof *of); /* by row of B */
+    const struct run_set_row **of = mem_zalloc(b1 - b0 + 1, sizeof *of); /* [rows of B] */
     match_lines(base, n, other, m, partner);
     for (size_t i = 0; i < n; i++)
         if (partner[i] != NO_PARTNER)
@@ -295,7 +297,7 @@ static void join_by_line(struct joiner *j, size_t number)
     free(other.rows);
 }
 
-/* Keeps the rows that all run sets have. */
+/* Keeps only the rows that all run sets have. */
 static void drop_uncommon(struct compare *c)
 {
     size_t kept = 0;
@@ -311,7 +313,7 @@ static void drop_uncommon(struct compare *c)
     c->count = kept;
 }
 
-/* The rows by their shares of the base, the largest first. Caller frees. */
+/* The rows by their shares of the base, largest first. The caller frees them. */
 static struct ranked *rank_by_share(const struct compare *c)
 {
     enum compare_metric metric = c->options.by_energy ? COMPARE_ENERGY : COMPARE_TIME;
@@ -326,7 +328,7 @@ static struct ranked *rank_by_share(const struct compare *c)
     return ranked;
 }
 
-/* Keeps the largest rows of the base, as far as the options choose them. */
+/* Keeps only the largest rows of the base, as chosen by the options. */
 static void drop_small(struct compare *c)
 {
     const struct compare_options *o = &c->options;

@@ -23,7 +23,7 @@ static const char *const aggregates[ERROR_AGGREGATES] = {"sum",
                                                          "relative",
                                                          "relative-baseline"};
 
-/* The names of the original scripts. */
+/* The names in the original scripts. */
 struct alias {
     const char *theirs, *ours;
 };

@@ -132,7 +132,7 @@ static void put_condition(struct compare_command *o, const char *text, struct ar
         argp_error(state, "--fail-if '%s': %s", text, wrong);
 }
 
-/* Returns NUMBER, or reports an unknown name if it is negative. */
+/* Returns NUMBER. A negative number is reported as an unknown name. */
 static int known(struct argp_state *state, const char *option, const char *argument, int number)
 {
     if (number < 0)
@@ -140,7 +140,7 @@ static int known(struct argp_state *state, const char *option, const char *argum
     return number;
 }
 
-/* Would NAME make column names ambiguous? */
+/* Returns whether NAME would make column names ambiguous. */
 static bool is_taken(const struct compare_command *o, const char *name)
 {
     static const char *const taken[] = {"weight",      "difference", "ratio",     "p",

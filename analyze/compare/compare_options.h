@@ -9,7 +9,7 @@
 #include "analyze/compare/report_compare.h"
 #include "base/tool.h"
 
-/* A file and the number of its run set; in order of the run sets. */
+/* A file and the number of its run set. Files are in the order of the run sets. */
 struct compare_input {
     const char *path;
     size_t set;
@@ -33,7 +33,7 @@ struct compare_command {
     size_t condition_count, condition_capacity;
 };
 
-/* Parses ARGV into OPTIONS (what it points to is borrowed from ARGV); usage errors end the program. */
+/* Parses ARGV into OPTIONS, which borrow texts from ARGV. Usage errors end the program. */
 void compare_options_parse(struct compare_command *options, int argc, char **argv);
 void compare_options_free(struct compare_command *options);
 

@@ -7,7 +7,7 @@
 
 #include "analyze/compare/report_compare.h"
 
-/* Columns of one other run set, in this order. */
+/* The columns of each other run set, in this order. */
 enum {
     OF_VALUE,
     OF_DIFFERENCE,
@@ -24,13 +24,13 @@ enum {
 struct compare_view {
     const struct compare *compare;
     const struct compare_report *report;
-    struct significance *results; /* of compare_significance */
-    double *weight_sum;           /* [set] the sum over all rows of which weights are shares */
+    struct significance *results; /* from compare_significance */
+    double *weight_sum;           /* [sets]: sum over all rows; weights are shares of it */
     struct table_column *columns;
     size_t column_count;
     struct table_fact *facts;
     size_t fact_count;
-    char **texts; /* of columns and facts, owned */
+    char **texts; /* of columns and facts; owned */
     size_t text_count, text_capacity;
     struct table_cell *cells; /* of the row being shown */
 };
@@ -51,7 +51,8 @@ static inline double value_of(const struct compare_view *v, size_t row, size_t s
     return run_set_value(&v->compare->sets[set], pick(v, row, set), v->report->metric);
 }
 
-/* Powers, times per entry or per call, and inclusive times cannot be summed; their weights are shares of time. */
+/* Powers, times per entry or per call, and inclusive times cannot be summed. Their weights are
+ * shares of the time. */
 static inline double weighed_value(const struct compare_view *v, size_t row, size_t set)
 {
     enum compare_metric metric = v->report->metric;
@@ -61,21 +62,22 @@ static inline double weighed_value(const struct compare_view *v, size_t row, siz
     return run_set_value(&v->compare->sets[set], pick(v, row, set), metric);
 }
 
-/* The share of the row in the sum of all rows of the base, or with other_weights of run set SET; NaN without a value. */
+/* The share of the row in the sum of all rows of the base or, with other_weights, of run set SET.
+ * NaN if there is no value. */
 static inline double weight_of(const struct compare_view *v, size_t row, size_t set)
 {
     set = v->report->other_weights ? set : 0;
     return v->weight_sum[set] != 0 ? weighed_value(v, row, set) / v->weight_sum[set] : NAN;
 }
 
-/* The result for ROW of run set SET; the row after the last is the total. */
+/* The result for ROW of run set SET. The row after the last one is the total. */
 static inline const struct significance *compare_view_result(const struct compare_view *view,
                                                              size_t set, size_t row)
 {
     return &view->results[set * (view->compare->count + 1) + row];
 }
 
-/* Fills the columns and facts of VIEW, whose results must be set. */
+/* Fills the columns and facts of VIEW. Its results must be set. */
 void compare_view_head(struct compare_view *view);
 
 #endif

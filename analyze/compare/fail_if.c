@@ -1,4 +1,4 @@
-/* --fail-if.
+/* The option --fail-if.
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/fail_if.h"
 
@@ -68,7 +68,7 @@ static const struct run_set_row *pick(const struct compare *c, size_t row, size_
     return row < c->count ? c->rows[row].set[set] : &c->sets[set].total;
 }
 
-/* A row that is not in the base grows by infinitely many percent. */
+/* A row that is not in the base increases by infinitely many percent. */
 static bool exceeds(const struct fail_if *condition, double base, double value)
 {
     double increase = value - base;
@@ -135,7 +135,7 @@ static void print(const struct fail_if *condition, const struct compare *c, size
     free(what);
 }
 
-/* Rows that change as the total does are not significant, however much that is. */
+/* Rows that change like the total are not significant, however large the change is. */
 static bool total_hides_rows(const struct fail_if *condition, const struct compare *c, size_t set)
 {
     double base = run_set_value(&c->sets[0], &c->sets[0].total, condition->metric);
@@ -144,8 +144,8 @@ static bool total_hides_rows(const struct fail_if *condition, const struct compa
            exceeds(condition, base, value);
 }
 
-/* RESULTS are those of run set number SET. Returns how many rows of it there were; *TESTED: whether any could be
- * tested, or there are none. */
+/* Checks run set number SET, whose results are RESULTS. Returns the number of rows that meet the
+ * condition. Sets *TESTED to whether any row could be tested, or there are no rows. */
 static size_t check_set(const struct fail_if *condition, const struct compare *c, size_t set,
                         const struct significance *results, const char *name, bool *tested)
 {

@@ -1,4 +1,4 @@
-/* Names of the same code.
+/* Matches names of the same code.
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/match.h"
 

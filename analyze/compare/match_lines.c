@@ -1,4 +1,4 @@
-/* Moved lines: the best series of shifts, by dynamic programming over the lines (Viterbi).
+/* Moved lines: finds the best series of shifts by dynamic programming over the lines (Viterbi).
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@ enum { SHIFTS = 32, HEAVY = 256 /* lines that propose shifts */ };
 
 struct shift {
     int64_t by;
-    double score; /* common weight if all lines are shifted by it */
+    double score; /* common weight if all lines are shifted by this */
 };
 
 static int by_shift(const void *left, const void *right)
@@ -22,7 +22,8 @@ static int by_shift(const void *left, const void *right)
     return (a->by > b->by) - (a->by < b->by);
 }
 
-/* Largest score first, then the smallest shift: lines stay unless moving them is better. */
+/* Sorts by score, largest first, then by shift, smallest first: lines stay in place unless moving
+ * them is better. */
 static int by_score(const void *left, const void *right)
 {
     const struct shift *a = left, *b = right;
@@ -32,7 +33,7 @@ static int by_score(const void *left, const void *right)
     return x != y ? (x > y) - (x < y) : by_shift(left, right);
 }
 
-/* The heaviest lines, at most HEAVY, by their shares. Caller frees. */
+/* The heaviest lines, at most HEAVY, by their shares. The caller frees them. */
 static struct ranked *heaviest(const struct line_weight *lines, size_t *count, double total)
 {
     struct ranked *sorted = mem_zalloc(*count, sizeof *sorted);
@@ -48,7 +49,7 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-/* Joins neighbours with the same shift, adding their scores. Returns how many remain. */
+/* Joins neighbours with the same shift, and adds their scores. Returns how many remain. */
 static size_t join_equal(struct shift *all, size_t count)
 {
     size_t kept = 0;
@@ -68,7 +69,8 @@ struct lines {
     double total; /* of the weights */
 };
 
-/* The best single shifts, always including 0, in ascending order. Returns how many. */
+/* The best single shifts, which always include 0, in ascending order. Returns how many there
+ * are. */
 static size_t propose(const struct lines *base, const struct lines *other, int64_t *shifts)
 {
     size_t n = base->count, m = other->count, count = 0;
@@ -79,7 +81,7 @@ static size_t propose(const struct lines *base, const struct lines *other, int64
         for (size_t j = 0; j < m; j++)
             all[count++] =
                 (struct shift){(int64_t)(b[j].index - a[i].index), least(a[i].amount, b[j].amount)};
-    all[count++] = (struct shift){0, 2}; /* more than any other score */
+    all[count++] = (struct shift){0, 2}; /* higher than any other score */
     qsort(all, count, sizeof *all, by_shift);
     count = join_equal(all, count);
     qsort(all, count, sizeof *all, by_score);
@@ -115,8 +117,8 @@ static double gain(const struct lines *base, const struct lines *other, size_t i
                : least(base->at[i].weight / base->total, other->at[j].weight / other->total);
 }
 
-/* The best score up to line I - 1 if line I is shifted by SHIFTS[k]: the order is kept if a step backwards is shorter
- * than the distance APART of the lines. */
+/* The best score up to line I - 1 if line I is shifted by SHIFTS[k]. The order of lines is kept if
+ * a backward step is shorter than the distance APART between the lines. */
 static double best_before(const double *score, const int64_t *shifts, size_t count, size_t k,
                           uint64_t apart, uint8_t *from)
 {
@@ -131,7 +133,7 @@ static double best_before(const double *score, const int64_t *shifts, size_t cou
     return best;
 }
 
-/* Follows the best series back from the last line. */
+/* Follows the best series backwards from the last line. */
 static void trace_back(const struct lines *base, const struct lines *other, const int64_t *shifts,
                        const uint8_t *from, size_t last, size_t *partner)
 {
@@ -150,8 +152,7 @@ void match_lines(const struct line_weight *base_lines, size_t n,
     double score[SHIFTS], next[SHIFTS];
     if (n == 0)
         return;
-    base.total =
-        base.total > 0 ? base.total : 1; /* without any weight, lines stay where they are */
+    base.total = base.total > 0 ? base.total : 1; /* without any weight, lines stay in place */
     other.total = other.total > 0 ? other.total : 1;
     size_t count = propose(&base, &other, shifts), best = 0;
     uint8_t *from = mem_zalloc(n, SHIFTS);

@@ -1,6 +1,8 @@
 /* pbin-compare: shows what changed between profiles, and whether it is significant.
  *
- *   pbin-compare a.pbin b.pbin    base [s]  other [s]  difference [s]  ratio [%]  p  verdict  binary  function
+ *   pbin-compare a.pbin b.pbin
+ *
+ *     base [s]  other [s]  difference [s]  ratio [%]  p  verdict  binary  function
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/compare_options.h"
 
@@ -50,7 +52,8 @@ static void note_empty(const struct compare *compare, struct compare_command *o)
                        "nothing is selected: no row is compared with these options");
 }
 
-/* A condition that can never fail would let everything pass, and one in another unit says nothing. */
+/* Rejects conditions that can never fail, which would always pass, and those in another unit, which
+ * are meaningless. */
 static void refuse_senseless_conditions(const struct compare *compare,
                                         const struct compare_command *o)
 {
@@ -93,7 +96,7 @@ static int write_result(const struct compare *compare, struct compare_command *o
     return output_commit(out);
 }
 
-/* Returns the exit status. */
+/* Checks all conditions. Returns the exit status. */
 static int check_conditions(const struct compare *compare, const struct compare_command *o)
 {
     size_t found = 0;
@@ -124,7 +127,7 @@ int main(int argc, char **argv)
     if (result == 0)
         result = write_result(compare, &o, &err);
     bool compared =
-        result == 0 || err.closed_pipe; /* the conditions hold for any reader of the table */
+        result == 0 || err.closed_pipe; /* conditions count even if the table is not read */
     int met = compared ? check_conditions(compare, &o) : EXIT_OK;
     compare_delete(compare);
     code_names_delete(code);

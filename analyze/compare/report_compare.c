@@ -17,7 +17,8 @@ int compare_sort_parse(const char *name)
     return name_find(sorts, SORTS, name);
 }
 
-/* A row without code that is 0 on both sides cannot have the metric, as _idle cannot have CPU time: there is no error. */
+/* A row without code that is 0 on both sides cannot have the metric (_idle has no CPU time, for
+ * example), and has no error. */
 static double row_error(const struct compare_view *v, size_t row, size_t set)
 {
     if (compare_is_label(v->compare, &v->compare->rows[row]) && value_of(v, row, 0) == 0 &&
@@ -74,7 +75,7 @@ static struct table_cell line_cell(const struct compare_view *v, const struct ru
                                                                  : (struct table_cell){0};
 }
 
-/* More calls are neither good nor bad. */
+/* Sets the tone of CELL by the verdict. More calls are neither good nor bad. */
 static struct table_cell with_tone(const struct compare_view *v, struct table_cell cell,
                                    const struct significance *result)
 {
@@ -88,13 +89,13 @@ static struct table_cell with_tone(const struct compare_view *v, struct table_ce
     return cell;
 }
 
-/* Calls are whole numbers, unless they are means of runs that differ. */
+/* Numbers of calls are whole numbers, unless they are means over runs that differ. */
 static struct table_cell value_cell(const struct compare_view *v, double value)
 {
     return v->report->metric == COMPARE_CALLS ? cell_whole(value) : cell_real(value);
 }
 
-/* Is ROW in the set, or without code, so that it is 0 there? */
+/* Returns whether ROW is in the set, or has no code, so that it is 0 there. */
 static bool has_value(const struct compare_view *v, size_t row, size_t set)
 {
     return pick(v, row, set) != NULL ||
@@ -137,7 +138,7 @@ static void fill_keys(const struct compare_view *v, size_t row)
     for (size_t i = 0; i < compare_keys(v->compare)->count; i++) {
         v->cells[i] = from != NULL ? key_cell(v, from, i) : (struct table_cell){0};
         if (new_line && compare_text(v->compare, from, i) == NULL)
-            v->cells[i] = (struct table_cell){0}; /* it has no line in the base */
+            v->cells[i] = (struct table_cell){0}; /* the base does not have this line */
     }
 }
 
@@ -152,7 +153,7 @@ static void show_row(struct compare_view *v, struct table *table, size_t row)
     } else {
         fill_keys(v, row);
     }
-    /* with other_weights there is one other run set */
+    /* with other_weights, there is only one other run set */
     double weight = 100 * (total ? 1 : weight_of(v, row, 1));
     bool weighed = v->weight_sum[v->report->other_weights ? 1 : 0] != 0;
     v->cells[at++] = cell_real(weighed ? weight : NAN);
@@ -172,18 +173,18 @@ static double rank_by(const struct compare_view *v, size_t row, size_t set)
         return base;
     case SORT_OTHER:
         return value;
-    case SORT_RATIO: /* infinite for a new row */
+    case SORT_RATIO: /* infinite if the row is new */
         return base != 0 ? value / base : value > 0 ? INFINITY : NAN;
     case SORT_P:
         return -compare_view_result(v, set, row)->p;
     case SORT_KEY:
         return 0;
-    default: /* a missing value counts as 0 */
+    default: /* missing values count as 0 */
         return fabs((isnan(value) ? 0 : value) - (isnan(base) ? 0 : base));
     }
 }
 
-/* Rows are in order of their keys before. Caller frees. */
+/* Before this, rows are sorted by key. The caller frees the result. */
 static struct ranked *rank_rows(const struct compare_view *v)
 {
     struct ranked *ranked = mem_zalloc(v->compare->count + 1, sizeof *ranked);

@@ -1,4 +1,5 @@
-/* A comparison as a table: a row per key with the values of base and others, differences and verdicts.
+/* A comparison as a table: a row for each key with the values of the base and of others,
+ * differences and verdicts.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_COMPARE_REPORT_COMPARE_H
 #define ANALYZE_COMPARE_REPORT_COMPARE_H
@@ -14,14 +15,14 @@ int compare_sort_parse(const char *name);
 
 struct compare_report {
     enum compare_metric metric;
-    bool has_error; /* show a column with ERROR, and AGGREGATE of it in the total */
+    bool has_error; /* show a column with ERROR, and its AGGREGATE in the total */
     enum error_function error;
     enum error_aggregate aggregate;
     enum compare_sort
-        sort; /* largest first, p smallest first; with several run sets, by the extreme one */
-    bool other_weights;       /* weights are shares of the only other run set instead of the base */
+        sort; /* largest first, p smallest first; of several run sets, the most extreme value counts */
+    bool other_weights;       /* weights are shares of the only other run set, not of the base */
     size_t top;               /* maximum number of rows; 0: all */
-    const char *const *names; /* of the run sets, without duplicates */
+    const char *const *names; /* of the run sets; distinct */
     bool color;
     const struct table_style *style;
 };
@@ -30,8 +31,9 @@ struct compare_report {
 void report_compare(const struct compare *compare, const struct compare_report *report,
                     const struct table_format *format, struct output *out);
 
-/* Fills ERRORS and WEIGHTS, of COMPARE's count of rows, with what the table shows for run set SET: the error (NaN: none) and
- * the weight (a share of 1, or NaN) of each row, in order of the keys. */
+/* Fills ERRORS and WEIGHTS, which have an element for each row of COMPARE, with the values that the
+ * table shows for run set SET: the error (NaN: none) and the weight (up to 1, or NaN) of each row,
+ * in the order of the keys. */
 void report_compare_errors(const struct compare *compare, const struct compare_report *report,
                            size_t set, double *errors, double *weights);
 

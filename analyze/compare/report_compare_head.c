@@ -37,7 +37,7 @@ static void add_column(struct compare_view *v, const struct table_column *column
     v->columns[v->column_count++] = *column;
 }
 
-/* With several other run sets, the names of columns end in the name of the run set. */
+/* If there are several other run sets, column names end in the name of the run set. */
 static void add_set_columns(struct compare_view *v, size_t set)
 {
     bool relative = v->report->has_error && (error_function_is_relative(v->report->error) ||
@@ -46,12 +46,12 @@ static void add_set_columns(struct compare_view *v, size_t set)
     char *error = mem_strdup(v->report->has_error ? error_function_name(v->report->error) : "");
     for (char *at = error; *at != '\0'; at++)
         *at = *at == '-' ? '_' : *at;
-    /* narrow tables leave out those with the largest rank first */
+    /* narrow tables leave out columns with the largest rank first */
     const struct table_column all[OF_ALL] = {
         {.name = name, .unit = unit},
         {.name = "difference", .unit = unit, .rank = 50},
         {.name = "ratio", .unit = "%", .rank = 20},
-        {.name = error, .unit = relative ? "%" : unit, .rank = 15}, /* requested */
+        {.name = error, .unit = relative ? "%" : unit, .rank = 15}, /* shown on request */
         {.name = "p", .unit = "", .rank = 60},
         {.name = "significant", .unit = "", .is_text = true, .rank = 80},
         {.name = "verdict", .unit = "", .is_text = true, .rank = 40},
@@ -81,7 +81,7 @@ static void make_columns(struct compare_view *v)
         add_set_columns(v, s);
 }
 
-/* The share of the time of the base in rows that SET has too [%]. */
+/* The share of the base's time in rows that SET also has [%]. */
 static double coverage(const struct compare *c, size_t set)
 {
     exact covered = 0;

@@ -60,7 +60,7 @@ static double calls_value(const struct run_set_calls *calls, size_t runs,
                                          : ratio(calls->total, calls->returned);
 }
 
-/* METRIC as a mean over RUNS, computed from sums. */
+/* METRIC as a mean over RUNS runs, computed from sums. */
 static double metric_value(exact time, exact energy, double samples, double entries,
                            const struct run_set_calls *calls, size_t runs,
                            const struct run_set_row *total, enum compare_metric metric)
@@ -100,7 +100,7 @@ static void pad_with_zeros(struct run_set_row *row, size_t runs)
     }
 }
 
-/* The squares of METRIC over several runs of a profile, as far as they are known. */
+/* The squares of METRIC over several runs of a profile, if they are known. */
 static double squares_of(const struct run_set_block *block, enum compare_metric metric)
 {
     double spread = metric == COMPARE_TIME        ? block->time_spread
@@ -111,7 +111,7 @@ static double squares_of(const struct run_set_block *block, enum compare_metric 
     return spread * spread;
 }
 
-/* Adds the moments of the runs of one profile to those of ROW. */
+/* Adds the moments of the runs of a profile to those of ROW. */
 static void add_moments(struct run_set_row *row, const struct run_set_block *block, size_t runs,
                         const struct run_set_row *total)
 {
@@ -156,7 +156,8 @@ static struct run_set_row *find_row(struct run_set *set, const uint64_t *key)
     return &set->rows[set->index[tuple] - 1];
 }
 
-/* The sums of run NUMBER of A in BLOCKS: if filters have left only a part of several runs, only the mean is known. */
+/* The sums of run NUMBER of A in BLOCKS. If filters have selected only part of several runs, only
+ * their mean is known. */
 static struct pbin_run run_of(const struct aggregate *a, const struct run_set_blocks *blocks,
                               size_t number)
 {
@@ -168,7 +169,7 @@ static struct pbin_run run_of(const struct aggregate *a, const struct run_set_bl
     return run;
 }
 
-/* Adds the totals of the runs of A, from the values of each run as far as they are known. */
+/* Adds the totals of the runs of A, from the values of each run if they are known. */
 static void add_total(struct run_set *set, const struct aggregate *a,
                       const struct run_set_blocks *blocks)
 {

@@ -1,4 +1,4 @@
-/* The rows of one profile with the keys shared by the run sets of a comparison.
+/* The rows of a profile, with the keys that all run sets of a comparison share.
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/run_set_blocks.h"
 
@@ -75,8 +75,9 @@ void run_set_calls_add(struct run_set_calls *to, const struct run_set_calls *fro
     add(&to->total, from->total);
 }
 
-/* The sum of measure NAME in row NUMBER of A, in units of SCALE: NaN if the profile or the row does not have it. *SPREAD
- * grows by the root of the squared distances from the mean of RUNS. */
+/* The sum of measure NAME in row NUMBER of A, in units of SCALE; NaN if the profile or the row does
+ * not have it. Adds the root of the sum of squared distances from the mean of RUNS runs to
+ * *SPREAD_OF (NULL: does not). */
 static double measured(const struct aggregate *a, const char *name, size_t number, double scale,
                        size_t runs, double *spread_of)
 {
@@ -113,7 +114,7 @@ double run_set_block_entries(const struct run_set_block *block)
     return surely >= 1 ? surely : block->entries > 0 ? 1 : 0;
 }
 
-/* The total has no inclusive time: functions contain one another. */
+/* The total has no inclusive time, because functions contain one another. */
 static void add_up(struct run_set_blocks *blocks)
 {
     blocks->total.calls = RUN_SET_NO_CALLS;
@@ -137,7 +138,7 @@ void run_set_blocks_read(struct run_set_blocks *blocks, const struct run_set_rul
     *blocks = (struct run_set_blocks){
         .rules = rules, .texts = texts, .tuples = strings_new(), .runs = aggregate_run_count(a)};
     if (blocks->runs == 0)
-        blocks->runs = 1; /* rows without runs, which no tool writes */
+        blocks->runs = 1; /* there are rows without runs, which no tool writes */
     for (size_t i = 0; i < aggregate_row_count(a); i++) {
         const struct pbin_row *row = aggregate_row(a, i);
         if (row->sums.runs == 0)

@@ -1,4 +1,4 @@
-/* Significance of differences.
+/* The significance of differences.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
@@ -30,11 +30,11 @@ enum compare_test compare_test_of(const struct compare *c, size_t other, enum co
         return TEST_WELCH;
     bool sampled = c->sets[0].total.samples > 0 || c->sets[other].total.samples > 0;
     if (!sampled || is_ratio(metric) || metric == COMPARE_INCLUSIVE)
-        return TEST_NONE; /* one run does not show how ratios vary, and times of calls are not sampled */
+        return TEST_NONE; /* one run does not show how ratios vary; times of calls are not sampled */
     return TEST_SAMPLING;
 }
 
-/* A pair of rows, NULL: missing in the run set. */
+/* A pair of rows. NULL: missing in the run set. */
 struct pair {
     const struct run_set *base, *other;
     const struct run_set_row *a, *b;
@@ -45,8 +45,8 @@ static double run_samples(const struct run_set *set, const struct run_set_row *r
     return row == NULL ? 0 : row->samples / (double)set->runs;
 }
 
-/* The smallest plausible variance: the resolution of a value is one sample. Without it, a row with the same small
- * number of samples in each run would seem to have no noise at all. */
+/* The smallest plausible variance, because the resolution of a value is one sample. Without it, a
+ * row that has the same small number of samples in each run would seem to have no noise. */
 static double least_variance(const struct pair *pair, enum compare_metric metric)
 {
     double samples = run_samples(pair->base, pair->a) + run_samples(pair->other, pair->b);
@@ -72,7 +72,7 @@ static struct welch test_runs(const struct pair *pair, enum compare_metric metri
     return welch_test(&left, &right);
 }
 
-/* The metric that a share is a share of. */
+/* The metric of which a share is a share. */
 static enum compare_metric sampled_metric(enum compare_metric metric)
 {
     return metric == COMPARE_SHARE           ? COMPARE_TIME
@@ -86,7 +86,7 @@ static struct sampled sampled_of(const struct run_set *set, const struct run_set
     struct sampled s = {.runs = (double)set->runs};
     s.value = run_set_value(set, row, sampled_metric(metric));
     s.total = run_set_value(set, &set->total, sampled_metric(metric));
-    if (metric != sampled_metric(metric)) { /* shares: as if both run sets had the same total */
+    if (metric != sampled_metric(metric)) { /* shares: as if both run sets had equal totals */
         s.value = s.total > 0 ? s.value / s.total : 0;
         s.total = 1;
     }
@@ -101,7 +101,8 @@ static bool is_constant(const struct run_set_row *row, enum compare_metric metri
     return row == NULL || row->moments[metric].squares == 0;
 }
 
-/* Counts that are the same in every run differ or not; others are tested over several runs. */
+/* Counts that are the same in all runs of a side are exact, and differ or not. Others are tested
+ * over several runs. */
 static double test_counts(const struct pair *pair, enum compare_metric metric)
 {
     double a = run_set_value(pair->base, pair->a, metric);
@@ -127,7 +128,8 @@ static double test_pair(const struct compare *c, const struct pair *pair, enum c
     return sampling_test(&a, &b, c->options.noise);
 }
 
-/* A row is always tested for its calls and inclusive time, which may contain everything. */
+/* A row is always tested for its calls and inclusive time, because it may contain everything
+ * else. */
 static double largest_share(const struct pair *pair, enum compare_metric metric)
 {
     if (metric >= COMPARE_CALLS)
@@ -138,7 +140,7 @@ static double largest_share(const struct pair *pair, enum compare_metric metric)
                run_set_value(pair->base, &pair->base->total, metric);
     double b = run_set_value(pair->other, pair->b, metric) /
                run_set_value(pair->other, &pair->other->total, metric);
-    return fmax(a, b); /* ignores a NaN */
+    return fmax(a, b); /* ignores NaN */
 }
 
 static enum verdict direction(enum compare_metric metric, bool larger)
@@ -157,7 +159,8 @@ static enum verdict direction(enum compare_metric metric, bool larger)
     }
 }
 
-/* LABEL: the row has no code (_idle, ...), so that it is 0 where it is missing. */
+/* The verdict for a pair of rows. LABEL: the row has no code (_idle, ...), and counts as 0 where it
+ * is missing. */
 static struct significance decide(const struct pair *pair, enum compare_metric metric, double p,
                                   double alpha, bool label)
 {
@@ -187,7 +190,8 @@ double compare_unexplained(const struct compare *c, size_t other, enum compare_m
     return ratio > 0 && fabs(log(ratio)) > BEYOND * c->options.noise ? ratio : 1;
 }
 
-/* Has a tested row changed beyond noise, in the same direction as a total that did? */
+/* Returns whether a tested row has changed by more than noise, in the same direction as a total
+ * that has. */
 static bool is_as_total(const struct compare *c, const struct pair *pair,
                         enum compare_metric metric, double total)
 {
@@ -197,7 +201,7 @@ static bool is_as_total(const struct compare *c, const struct pair *pair,
            (ratio > 1) == (total > 1);
 }
 
-/* The probabilities of all rows of run set OTHER, not corrected. */
+/* The probabilities of all rows of run set OTHER, without correction. */
 static void test_rows(const struct compare *c, size_t other, enum compare_metric metric, double *p)
 {
     enum compare_test test = compare_test_of(c, other, metric);
@@ -205,7 +209,7 @@ static void test_rows(const struct compare *c, size_t other, enum compare_metric
         struct pair pair = {&c->sets[0], &c->sets[other], c->rows[i].set[0], c->rows[i].set[other]};
         bool present = pair.a != NULL || pair.b != NULL;
         if (test == TEST_SAMPLING && compare_is_kernel(c, &c->rows[i]))
-            present = false; /* of one run, what other programs and interrupts cause is not known */
+            present = false; /* for one run, the effect of other programs is unknown */
         p[i] = present && largest_share(&pair, metric) >= c->options.least_share
                    ? test_pair(c, &pair, test, metric)
                    : NAN;
@@ -223,7 +227,8 @@ static double test_total(const struct compare *c, size_t other, enum compare_met
     return test == TEST_WELCH && !is_whole ? test_runs(&pair, metric).p : NAN;
 }
 
-/* Decides what the probabilities mean: P of the rows of run set OTHER, and WHOLE of its total. */
+/* Decides for each row of run set OTHER, whose probabilities are P, and for its total, whose
+ * probability is WHOLE. */
 static void decide_all(const struct compare *c, size_t other, enum compare_metric metric,
                        const double *p, double whole, struct significance *results)
 {
@@ -242,7 +247,8 @@ static void decide_all(const struct compare *c, size_t other, enum compare_metri
     results[c->count] = decide(&pair, metric, whole, c->options.alpha, false);
 }
 
-/* A table shows all run sets, so the rows of all of them are corrected together, and so are the totals. */
+/* A table shows all run sets, so that the rows of all of them are corrected together. The same
+ * applies to the totals. */
 struct significance *compare_significance(const struct compare *c, enum compare_metric metric)
 {
     size_t others = c->set_count - 1;

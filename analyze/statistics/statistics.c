@@ -1,4 +1,4 @@
-/* Moments of runs, and the approximate test for single runs.
+/* Moments of runs, and an approximate test for single runs.
  * SPDX-License-Identifier: MIT */
 #include "analyze/statistics/statistics.h"
 
@@ -40,7 +40,7 @@ double sampling_effect(const struct sampled *a, const struct sampled *b)
     return x < 1 ? (2 - x) / x : isnan(x) ? NAN : 1;
 }
 
-/* Variance of the share on a side if the true share is P. */
+/* The variance of the share on a side if the true share is P. */
 static double share_variance(const struct sampled *s, double p, double effect, double noise)
 {
     double wander = noise * p * (1 - p);
@@ -55,7 +55,8 @@ static double value_variance(const struct sampled *s, double value, double effec
            noise * noise * value * value / s->runs;
 }
 
-/* Each entry is one observation of the length of a stay: with few of them the variance is uncertain. */
+/* Each entry is one observation of the length of a stay. If there are few, the variance is
+ * uncertain. */
 static double test(double difference, double variance, double entries)
 {
     if (!(variance > 0) || !(entries >= 2))

@@ -1,4 +1,4 @@
-/* Student's t distribution through the regularised incomplete beta function.
+/* Student's t distribution by means of the regularised incomplete beta function.
  * SPDX-License-Identifier: MIT */
 #include "analyze/statistics/welch.h"
 
@@ -8,7 +8,8 @@
 
 #include "base/memory.h"
 
-/* One step of the modified Lentz scheme: H *= the convergent that TERM adds. Returns the factor. */
+/* A step of the modified Lentz scheme: multiplies H by the convergent that TERM adds. Returns this
+ * factor. */
 static double lentz_step(double term, double *c, double *d, double *h)
 {
     const double tiny = 1e-300;
@@ -20,7 +21,8 @@ static double lentz_step(double term, double *c, double *d, double *h)
     return *c * *d;
 }
 
-/* Continued fraction of the incomplete beta function; converges fast for x < (a + 1) / (a + b + 2). */
+/* The continued fraction of the incomplete beta function. It converges fast for x < (a + 1) / (a +
+ * b + 2). */
 static double beta_fraction(double x, double a, double b)
 {
     double c = 1, d = 1 - (a + b) * x / (a + 1);
@@ -44,7 +46,7 @@ static double log_gamma(double x)
     return lgamma_r(x, &sign);
 }
 
-/* I_x(a, b), with X1 = 1 - x given separately, because 1 - x loses digits near 1. */
+/* I_x(a, b). X1 = 1 - x is a separate argument, because 1 - x loses digits near 1. */
 static double incomplete_beta(double x, double x1, double a, double b)
 {
     if (x <= 0 || x1 <= 0)
@@ -93,7 +95,7 @@ struct welch welch_test(const struct moments *a, const struct moments *b)
     double difference = b->mean - a->mean;
     double va = a->variance / (double)a->n, vb = b->variance / (double)b->n;
     w.error = sqrt(va + vb > 0 ? va + vb : 0);
-    if (va + vb <= 0) { /* the same value in every run */
+    if (va + vb <= 0) { /* all runs have the same value */
         w.t = difference == 0 ? 0 : copysign(INFINITY, difference);
         w.p = difference == 0 ? 1 : 0;
         return w;
