@@ -9,12 +9,12 @@
 #include "base/intern.h"
 #include "base/memory.h"
 
-/* State while the graph is built. */
+/* The state while the graph is built. */
 struct builder {
     const struct aggregate *aggregate;
     struct callgraph *graph;
     bool by_binary;
-    exact time, energy;   /* of all rows */
+    exact time, energy;   /* sums over all rows */
     struct numbers keys;  /* binary << 32 | function, as texts of the aggregate */
     struct numbers pairs; /* caller << 32 | callee, as nodes */
     size_t node_capacity, arc_capacity;
@@ -34,7 +34,7 @@ static uint32_t find_node(struct builder *b, uint64_t binary, uint64_t function)
     return number;
 }
 
-/* Saturates: a damaged profile must not look like few calls. */
+/* Saturates, so that a damaged profile does not seem to have few calls. */
 static void add_count(uint64_t *to, uint64_t count)
 {
     if (__builtin_add_overflow(*to, count, to))
@@ -79,7 +79,8 @@ static int compare_arcs(const void *left, const void *right)
     return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
-/* Makes the callees of each function a range of the arcs, and its callers a range of by_callee (a counting sort). */
+/* Makes the callees of each function a range of the arcs, and its callers a range of by_callee (by
+ * a counting sort). */
 static void link_arcs(struct callgraph *g)
 {
     if (g->arc_count > 0)

@@ -1,5 +1,5 @@
-/* A call graph for Graphviz: a box per function with its shares, an arrow per arc with its calls, and a frame around
- * each cycle.
+/* A call graph for Graphviz: a box for each function with its shares, an arrow for each arc with
+ * its calls, and a frame around each cycle.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,8 @@
 #include "analyze/callgraph/callgraph_view.h"
 #include "base/utf8.h"
 
-/* TEXT inside a quoted string, where Graphviz reads escapes and entities: names may contain anything. */
+/* Writes TEXT inside a quoted string, in which Graphviz interprets escapes and entities. Names may
+ * contain any characters. */
 static void put_text(struct output *out, const char *text)
 {
     char *visible = utf8_visible(text, NULL);

@@ -1,7 +1,8 @@
-/* A call graph as one JSON document: facts, functions with their callers and callees, cycles.
+/* A call graph as a JSON document: facts, functions with their callers and callees, and cycles.
  *
  *   {"index":2,"function":"work","self_s":0.05,"children_s":0.2,"calls":3,"recursive_calls":2,
- *    "callers":[{"index":1,"function":"main","calls":3,"of":4,"self_s":0.05,"children_s":0.2}],"callees":[...]}
+ *    "callers":[{"index":1,"function":"main","calls":3,"of":4,"self_s":0.05,"children_s":0.2}],
+ *    "callees":[...]}
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static void set(json_t *object, const char *name, json_t *value)
     json_object_set_new(object, name, value);
 }
 
-/* "energy_J": the same names as in the facts of pbin-aggregate. */
+/* Sets a member such as "energy_J", with the same names as in the facts of pbin-aggregate. */
 static void set_energy(const struct callgraph_view *v, json_t *object, const char *what,
                        double energy)
 {

@@ -16,14 +16,13 @@
 #include "base/utf8.h"
 
 enum {
-    BEFORE = 13 + 2, /* columns beside those of costs and calls */
-    ARC_GAP =
-        10, /* before names, at least MIN_GAP after numbers that are wider than their column */
+    BEFORE = 13 + 2, /* columns in addition to those of costs and calls */
+    ARC_GAP = 10,    /* before names; at least MIN_GAP after numbers that exceed their column */
     PRIMARY_GAP = ARC_GAP - 4,
     MIN_GAP = 2,
-    MIN_NAME = 10,    /* room for them in a line that is too short */
-    SHORT_LINE = 100, /* has narrower columns, and no binaries */
-    ENERGY_LINE = 120 /* has room for energy */
+    MIN_NAME = 10,    /* room for names in lines that are too short */
+    SHORT_LINE = 100, /* with narrower columns, and without binaries */
+    ENERGY_LINE = 120 /* with room for energy */
 };
 
 static bool is_short_line(const struct callgraph_view *v)
@@ -64,7 +63,8 @@ static bool names_binaries(const struct callgraph_view *v)
     return v->name_binaries && !is_short_line(v);
 }
 
-/* " (libc.so.6)", with a name of at most ROOM columns if lines have a width; "" if binaries are not named. Caller frees. */
+/* " (libc.so.6)", in which the name has at most ROOM columns if lines have a width; "" if binaries
+ * are not named. The caller frees it. */
 static char *binary_after_name(const struct callgraph_view *v, const struct call_node *node,
                                size_t room)
 {
@@ -78,8 +78,8 @@ static char *binary_after_name(const struct callgraph_view *v, const struct call
     return text;
 }
 
-/* The name of NODE, which begins in column AT, with what follows it, in the rest of the line:
- * "write (libc.so.6) <cycle 2> [7]". */
+/* Writes the name of NODE, which starts in column AT, and the texts after it in the rest of the
+ * line: "write (libc.so.6) <cycle 2> [7]". */
 static void put_name(const struct callgraph_view *v, struct output *out,
                      const struct call_node *node, size_t at)
 {
@@ -105,21 +105,23 @@ static void put_name(const struct callgraph_view *v, struct output *out,
     free(binary);
 }
 
-/* The number of calls in its column and the gap of GAP columns before names. Returns the column in which the name begins. */
+/* Writes the number of calls in its column, and the gap of GAP columns before names. Returns the
+ * column in which the name starts. */
 static size_t put_called(const struct callgraph_view *v, struct output *out, char *called,
                          size_t gap)
 {
     size_t after = MIN_NAME + (names_binaries(v) ? MIN_NAME + strlen(" ()") : 0) + strlen(" [12]");
     size_t width = (size_t)called_width(v), before = (size_t)BEFORE + (size_t)cost_width(v);
     if (v->width > 0 && before + strlen(called) + MIN_GAP + after > v->width)
-        called[strcspn(called, "/+")] = '\0'; /* of 10^12 calls, the first number must do */
+        called[strcspn(called, "/+")] = '\0'; /* the first number must suffice for 10^12 calls */
     size_t length = strlen(called), over = length > width ? length - width : 0;
     size_t left = gap > over + MIN_GAP ? gap - over : (size_t)MIN_GAP;
     output_printf(out, "  %*s%*s", (int)width, called, (int)left, "");
     return before + width + over + left;
 }
 
-/* A line above or below the primary line of an entry. OTHER is the function that it names. */
+/* Writes a line above or below the primary line of an entry. OTHER is the function that it
+ * names. */
 static void put_arc(const struct callgraph_view *v, struct output *out, const struct call_arc *arc,
                     const struct call_node *other)
 {
@@ -161,7 +163,7 @@ static void put_function(const struct callgraph_view *v, struct output *out,
 {
     const struct callgraph *g = v->graph;
     uint32_t *callers = callgraph_arcs(g, node, true), *callees = callgraph_arcs(g, node, false);
-    for (uint32_t i = node->caller_count; i-- > 0;) { /* the costliest next to the function */
+    for (uint32_t i = node->caller_count; i-- > 0;) { /* the costliest is next to the function */
         const struct call_arc *arc = &g->arcs[callers[i]];
         put_arc(v, out, arc, &g->nodes[arc->caller]);
     }
@@ -200,7 +202,7 @@ static void put_member(const struct callgraph_view *v, struct output *out,
     put_name(v, out, node, put_called(v, out, called, ARC_GAP));
 }
 
-/* A cycle: its callers, then its members with their cost. */
+/* Writes a cycle: its callers, then its members with their costs. */
 static void put_cycle(const struct callgraph_view *v, struct output *out,
                       const struct call_node *cycle)
 {

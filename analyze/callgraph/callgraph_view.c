@@ -1,4 +1,4 @@
-/* Which nodes of a call graph are shown, and in which order.
+/* Chooses the nodes of a call graph to show, and their order.
  * SPDX-License-Identifier: MIT */
 #include "analyze/callgraph/callgraph_view.h"
 
@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/similar.h"
 
-/* Breadth-first search from the nodes in QUEUE, to callees or to callers. */
+/* A breadth-first search from the nodes in QUEUE, to callees or to callers. */
 struct walk {
     const struct callgraph *graph;
     bool *shown;
@@ -48,7 +48,8 @@ static bool is_start(const struct call_node *node, const char *focus)
     return focus != NULL ? function_matches(focus, node->function) : node->calls == 0;
 }
 
-/* Returns the number of functions at which the search began. */
+/* Selects the functions that calls connect with FOCUS, upwards if UP. Returns the number of
+ * functions at which the search started. */
 static uint32_t select_along(struct callgraph_view *v, const char *focus, size_t depth, bool up)
 {
     const struct callgraph *g = v->graph;
@@ -67,7 +68,7 @@ static uint32_t select_along(struct callgraph_view *v, const char *focus, size_t
     return begun;
 }
 
-/* A cycle is shown if any of its members is. */
+/* A cycle is shown if any of its members is shown. */
 static void show_cycles(struct callgraph_view *v)
 {
     const struct callgraph *g = v->graph;

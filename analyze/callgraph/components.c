@@ -1,5 +1,5 @@
-/* Strongly connected components by Tarjan's algorithm, with an explicit stack: a call chain may be as deep as the
- * program has functions.
+/* Strongly connected components by Tarjan's algorithm, with an explicit stack, because a call chain
+ * may be as deep as the program has functions.
  * SPDX-License-Identifier: MIT */
 #include "analyze/callgraph/components.h"
 
@@ -9,18 +9,18 @@
 #include "base/memory.h"
 
 struct visit {
-    uint32_t number; /* order of discovery, 1, 2, ...; 0: not seen */
-    uint32_t low;    /* the earliest node that it reaches */
+    uint32_t number; /* order of discovery: 1, 2, ...; 0: not seen yet */
+    uint32_t low;    /* the earliest node that it is known to reach */
     uint32_t next;   /* callee to visit next */
-    uint32_t caller; /* from which it was visited */
-    bool open;       /* its component is not complete */
+    uint32_t caller; /* node from which it was visited */
+    bool open;       /* its component is incomplete */
 };
 
 struct search {
     const uint32_t *first, *next;
     struct components *out;
     struct visit *visits;
-    uint32_t *open; /* stack of the functions without a component */
+    uint32_t *open; /* stack of the functions whose components are incomplete */
     uint32_t open_count, seen, done;
 };
 
@@ -32,7 +32,8 @@ static void enter(struct search *s, uint32_t node, uint32_t caller)
     s->open[s->open_count++] = node;
 }
 
-/* All callees of NODE are done: if it reaches no earlier node, the nodes opened since form its component. */
+/* Called when all callees of NODE are done. If it reaches no earlier node, the nodes opened since
+ * then form its component. */
 static void leave(struct search *s, uint32_t node)
 {
     uint32_t member;

@@ -1,7 +1,8 @@
-/* pbin-callgraph: which functions called which, how often, and at what cost - the call graph of gprof, from a pbin.
+/* pbin-callgraph: shows which functions called which, how often, and at what cost: the call graph
+ * of gprof, from a pbin.
  *
- *   pbin-callgraph run.pbin        index % time   self [s]   children           called      name
- *                                  [2]     50.1     0.0510     0.2000              3+2      work [2]
+ *   pbin-callgraph run.pbin     index % time   self [s]   children           called      name
+ *                               [2]     50.1     0.0510     0.2000              3+2      work [2]
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static const struct argp_option arguments[] = {
     {"wide", KEY_COMPLETE, NULL, 0, "Complete names in text (default: what fits a terminal)", 1},
     {0}};
 
-/* An output format by name and by suffix of the file. */
+/* The output formats, by name and by suffix of the file. */
 static const struct {
     const char *name, *suffix;
     void (*write)(const struct callgraph_view *view, struct output *out);
@@ -45,7 +46,7 @@ enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 static const char *format_name(size_t number)
 {
-    return number < FORMATS - 1 ? formats[number].name : NULL; /* the last has two suffixes */
+    return number < FORMATS - 1 ? formats[number].name : NULL; /* the last one has two suffixes */
 }
 
 static const struct tool_setting settings[] = {
