@@ -1,4 +1,4 @@
-/* Annotation: adds up the time and energy of lines or instructions.
+/* Annotation: sums the time and energy of lines or instructions.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate.h"
 
@@ -59,7 +59,7 @@ bool annotation_may_warn(const struct annotation *a, const char *path)
     return strings_intern(a->warned, path) == known;
 }
 
-/* A file is not shown if it was compiled in more versions than this. */
+/* A file that was compiled in more versions than this is not shown. */
 enum { MAX_VERSIONS = 64 };
 
 static void take_checksum(struct annotation *a, const struct pbin_checksum *checksum)
@@ -93,7 +93,7 @@ static void take_checksums(struct annotation *a, const struct pbin_definitions *
     }
 }
 
-/* Profiles that were aggregated without binaries do not show which binary a checksum belongs to. */
+/* Profiles that were aggregated without binaries do not show to which binary a checksum belongs. */
 const char **annotation_md5s(const struct annotation *a, const struct annotate_row *row,
                              size_t *count)
 {
@@ -121,11 +121,11 @@ static const char *const key_names[ROW_KEYS] = {"binary", "function", "inline",
 
 struct layout {
     struct aggregate_options options;
-    size_t at[ROW_KEYS]; /* index of the key, or NOT_THERE */
+    size_t at[ROW_KEYS]; /* index among the keys, or NOT_THERE */
 };
 
-/* An aggregated profile is read with all its keys: rows are joined to fewer keys here, where no variance over runs is
- * needed. */
+/* Reads an aggregated profile with all its keys: rows are joined to fewer keys here, where no
+ * variance over runs is needed. */
 static int make_layout(struct layout *layout, const struct pbin_reader *reader, bool assembly,
                        const char *name, struct error *err)
 {
@@ -145,12 +145,12 @@ static int make_layout(struct layout *layout, const struct pbin_reader *reader, 
     return 0;
 }
 
-/* The mapping of each program counter, according to the locations of the profile. */
+/* The mapping of each program counter, taken from the locations of the profile. */
 struct places {
     const struct pbin_definitions *all;
     struct numbers pcs;
-    uint32_t *map;    /* by number in PCS */
-    uint32_t *module; /* by map */
+    uint32_t *map;    /* [PCS]: number of the mapping */
+    uint32_t *module; /* [mappings] */
 };
 
 static void places_init(struct places *p, const struct pbin_definitions *all)
@@ -176,7 +176,7 @@ static uint32_t module_of(struct annotation *a, struct places *p, uint32_t map)
         return p->module[map];
     const struct pbin_map *from = &p->all->maps[map];
     struct annotate_module m;
-    memset(&m, 0, sizeof m); /* it is a key as bytes */
+    memset(&m, 0, sizeof m); /* its bytes are a key */
     m.label = strings_intern(a->texts, strings_get(p->all->strings, from->label));
     m.path = strings_intern(a->texts, strings_get(p->all->strings, from->path));
     m.build_id = strings_intern(a->texts, strings_get(p->all->strings, from->build_id));
@@ -190,7 +190,7 @@ static uint32_t module_of(struct annotation *a, struct places *p, uint32_t map)
     return p->module[map] = number;
 }
 
-/* Sets the module of ROW, and its address in it, from PC. */
+/* Sets the module of ROW and its address in it from PC. */
 static void place(struct annotation *a, struct places *p, uint64_t pc, struct annotate_row *row)
 {
     uint32_t number = numbers_find(&p->pcs, pc);
@@ -223,14 +223,15 @@ static uint32_t text_at(struct annotation *a, const struct aggregate *from,
     return strings_intern(a->texts, aggregate_text(from, row->key[layout->at[key]]));
 }
 
-/* 0 for a row without code. */
+/* The value of KEY in ROW; 0 for a row without code. */
 static uint64_t value_at(const struct pbin_row *row, const struct layout *layout, size_t key)
 {
     uint64_t number = row->key[layout->at[key]];
     return number == NUMBER_IDLE || number == NUMBER_GAP || number == NUMBER_OTHERS ? 0 : number;
 }
 
-/* If the sum of all absolute values fits in an exact, so does the sum of any rows. */
+/* Returns whether any sum of rows fits in an exact: it does if the sum of all absolute values
+ * fits. */
 static bool fits(struct annotation *a, const struct annotate_sums *sums)
 {
     const exact values[] = {sums->time, sums->energy, sums->samples};
@@ -279,7 +280,7 @@ static int take_rows(struct annotation *a, const struct aggregate *from, const c
     return 0;
 }
 
-/* All profiles must have the same quantity. */
+/* Checks that all profiles have the same quantity. Returns 0, or -1 with ERR filled. */
 static int take_meta(struct annotation *a, const struct pbin_meta *meta, const char *name,
                      struct error *err)
 {

@@ -14,12 +14,12 @@
 #include "formats/elf/elf_search.h"
 
 enum {
-    MAX_CODE = 1 << 24, /* bytes of one piece of code */
-    NEAR = 256,         /* code without a symbol: addresses closer than this are one piece */
-    TAIL = 16           /* bytes shown after the last address of such a piece */
+    MAX_CODE = 1 << 24, /* bytes in a piece of code */
+    NEAR = 256,         /* without symbols: addresses closer than this are in one piece */
+    TAIL = 16           /* bytes to show after the last address of such a piece */
 };
 
-/* The file of MODULE; PLACE: an address in it. */
+/* The file of MODULE. PLACE is an address in it. */
 static const struct code_file *open_file(struct code_files *files, const struct annotation *a,
                                          uint32_t module, uint64_t place)
 {
@@ -44,14 +44,14 @@ struct spot {
 
 /* An instruction of a piece. */
 struct instruction {
-    uint32_t at, size; /* [bytes] from the start of the piece */
-    uint32_t block;    /* where its basic block begins, the same way */
+    uint32_t at, size; /* from the start of the piece [bytes] */
+    uint32_t block;    /* start of its basic block, from the start of the piece [bytes] */
     struct annotate_sums sums;
-    const struct annotate_row *row; /* NULL: no samples */
+    const struct annotate_row *row; /* NULL if it has no samples */
     bool hidden;                    /* its basic block is below a minimum */
 };
 
-/* The code of a symbol, or around addresses that have none. */
+/* The code of a symbol, or the code around addresses without a symbol. */
 struct piece {
     struct listing *listing;
     const struct annotate_function *function;
@@ -74,7 +74,8 @@ static size_t decode(const struct piece *p, size_t at)
     return disassembler_decode(p->file->disassembler, p->address + at, p->bytes + at, p->size - at);
 }
 
-/* Marks where basic blocks begin because of the instruction decoded last: AFTER it, and where it leads in the piece. */
+/* Marks the basic blocks that begin because of the instruction decoded last: one at AFTER, the next
+ * instruction, and one at the target if it is in the piece. */
 static void mark_branch(const struct piece *p, size_t after, uint8_t *begins)
 {
     uint64_t target;
@@ -85,7 +86,7 @@ static void mark_branch(const struct piece *p, size_t after, uint8_t *begins)
         begins[target - p->address] = 1;
 }
 
-/* Finds the block of each instruction, and hides blocks that are below a minimum. */
+/* Finds the block of each instruction, and hides blocks below a minimum. */
 static void set_blocks(struct piece *p, const uint8_t *begins)
 {
     const struct annotation *a = listing_annotation(p->listing);
@@ -100,8 +101,8 @@ static void set_blocks(struct piece *p, const uint8_t *begins)
     }
 }
 
-/* Decodes all instructions, and adds the sums of the COUNT spots in them. Returns the number of spots used: the others
- * are after the end of the code in the file. */
+/* Decodes all instructions, and adds the sums of the COUNT spots to them. Returns the number of
+ * spots used; the others are beyond the end of the code in the file. */
 static size_t split(struct piece *p, const struct spot *spots, size_t count)
 {
     size_t used = 0;
@@ -141,7 +142,7 @@ static struct line_range *choose_ranges(const struct piece *p, size_t *count)
     return ranges;
 }
 
-/* LISTED at the place of ROW (NULL: not known). */
+/* Shows LISTED at the place of ROW (NULL: unknown). */
 static void put_spot(struct listing *listing, const struct annotate_function *f,
                      const struct annotate_row *row, struct listed listed)
 {
@@ -187,7 +188,7 @@ static void put_piece(struct piece *p, const char *name)
     free(ranges);
 }
 
-/* Addresses without a known instruction. */
+/* Shows addresses whose instructions are unknown. */
 static void put_bare(struct listing *listing, const struct annotate_function *f,
                      const struct spot *spots, size_t count)
 {
@@ -199,8 +200,8 @@ static void put_bare(struct listing *listing, const struct annotate_function *f,
                      (struct listed){.address = spots[i].address, .sums = &spots[i].row->sums});
 }
 
-/* Sets address and size of the piece of the first spot. Returns how many spots are in it: in the same symbol, or
- * without symbols close together. */
+/* Sets address and size of the piece that contains the first spot. Returns the number of spots in
+ * it: those in the same symbol or, without symbols, those close together. */
 static size_t piece_of(struct piece *p, const struct elf_symbol *symbol, const struct spot *spots,
                        size_t count)
 {
@@ -220,7 +221,7 @@ static size_t piece_of(struct piece *p, const struct elf_symbol *symbol, const s
     return n;
 }
 
-/* Shows the piece of the first spot; returns how many spots it has. */
+/* Shows the piece that contains the first spot. Returns the number of spots in it. */
 static size_t show_piece(struct listing *listing, const struct annotate_function *f,
                          const struct code_file *file, const struct spot *spots, size_t count)
 {
@@ -242,7 +243,7 @@ static size_t show_piece(struct listing *listing, const struct annotate_function
     return count;
 }
 
-/* The rows of one module as addresses of its file, in order. */
+/* Sets SPOTS to the rows of one module, with addresses of its file, in ascending order. */
 static void find_spots(const struct code_file *file, const struct annotate_row *rows, size_t count,
                        struct spot *spots)
 {
@@ -280,7 +281,7 @@ static void show_module(struct listing *listing, const struct annotate_function 
     free(spots);
 }
 
-/* Rows of a function are sorted by module and address. */
+/* The rows of a function are sorted by module and address. */
 void show_assembly(struct listing *listing, struct annotate_function *f, struct code_files *files)
 {
     for (size_t i = 0, n; i < f->count; i += n) {

@@ -1,4 +1,4 @@
-/* Annotation: minima and levels.
+/* Annotation: minima and levels of detail.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_select.h"
 
@@ -81,7 +81,7 @@ static enum annotate_level level_of(const struct annotation *a, const struct ann
 size_t annotate_select(const struct annotation *a, struct annotate_function *functions,
                        size_t count)
 {
-    struct numbers binaries = {0}; /* that are shown as a whole */
+    struct numbers binaries = {0}; /* shown as a whole */
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         struct annotate_function f = functions[i];

@@ -26,7 +26,7 @@ static int compare_rows(const void *left, const void *right)
     return 0;
 }
 
-/* Groups rows to functions, by binary and name; caller frees. */
+/* Groups rows into functions, by binary and name. The caller frees them. */
 static struct annotate_function *group(struct annotation *a, size_t *count)
 {
     struct annotate_function *functions = NULL;
@@ -46,7 +46,7 @@ static struct annotate_function *group(struct annotation *a, size_t *count)
     return functions;
 }
 
-/* Gives each of the functions, which are sorted by binary, the sums of its binary. */
+/* Sets the sums of the binary in each of the functions, which are sorted by binary. */
 static void add_binaries(struct annotate_function *functions, size_t count)
 {
     for (size_t i = 0, n; i < count; i += n) {
@@ -87,7 +87,7 @@ static bool is_wanted(const struct annotation *a, const struct annotate_function
     return wanted;
 }
 
-/* Does the function have anything to show: a line, or an address in a file? */
+/* Returns whether the function has anything to show: a line, or an address in a file. */
 static bool has_code(const struct annotation *a, const struct annotate_function *f)
 {
     for (size_t i = 0; i < f->count; i++)
@@ -96,7 +96,7 @@ static bool has_code(const struct annotation *a, const struct annotate_function 
     return false;
 }
 
-/* Without -f: the first function with code to show, or the first of all. */
+/* Without -f, chooses the first function that has code to show, or else the first one. */
 static size_t choose_first(const struct annotation *a, struct annotate_function *functions,
                            size_t count)
 {
@@ -108,7 +108,7 @@ static size_t choose_first(const struct annotation *a, struct annotate_function 
     return count > 0;
 }
 
-/* The function whose name is most similar to glob number I. */
+/* The name of a function that is most similar to glob number I. */
 static struct similar find_similar(const struct annotation *a,
                                    const struct annotate_function *functions, size_t count,
                                    size_t i)
@@ -165,7 +165,8 @@ static size_t choose(const struct annotation *a, struct annotate_function *funct
     return kept;
 }
 
-/* Chooses what is shown: the COUNT functions are those with the most first. Returns how many are left. */
+/* Selects what is shown. The COUNT functions are sorted, largest first. Returns the number of
+ * remaining functions. */
 static size_t narrow(struct annotation *a, struct annotate_function *functions, size_t count)
 {
     size_t chosen = choose(a, functions, count);

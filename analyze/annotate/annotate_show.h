@@ -5,9 +5,9 @@
 
 #include "analyze/annotate/annotate.h"
 
-/* Writes the functions chosen by the options, largest metric first: as text if FORMAT is NULL, else as a table with a
- * row per line. Missing sources and binaries are warnings. Returns 0, or -1 with ERR filled: no profile, or no function
- * matches. Sorts the rows. */
+/* Writes the functions selected by the options, largest metric first: as text if FORMAT is NULL,
+ * otherwise as a table with a row per line. Sorts the rows. Missing sources and binaries cause
+ * warnings. Returns 0, or -1 with ERR filled if there is no profile, or if no function matches. */
 int annotation_show(struct annotation *annotation, const struct table_format *format,
                     struct output *out, struct error *err);
 

@@ -15,15 +15,15 @@
 #include "base/memory.h"
 
 enum {
-    MARGIN = 3,   /* lines shown around those with samples: heads of functions and loops */
-    MAX_NAMES = 4 /* inlined functions named on one line */
+    MARGIN = 3,   /* lines shown around those with samples, such as heads of functions */
+    MAX_NAMES = 4 /* inlined functions named in one line */
 };
 
-/* A line with samples: the sum of its rows, one per inlined function. */
+/* A line with samples: the sum of its rows, one for each inlined function. */
 struct line {
     uint64_t number;
     struct annotate_sums sums;
-    char *inner; /* names, owned; NULL: none */
+    char *inner; /* names, owned; NULL if there are none */
     size_t inner_count;
 };
 
@@ -31,7 +31,7 @@ struct line {
 struct section {
     struct listing *listing;
     const struct annotate_function *function;
-    const struct annotate_row *row; /* any of the file */
+    const struct annotate_row *row; /* any row of the file */
     const char *file;
     struct line *lines;
     size_t line_count;
@@ -60,7 +60,7 @@ static void name_inner(struct line *line, const char *name)
     line->inner = names;
 }
 
-/* ROWS are of one file, sorted by line. */
+/* ROWS belong to one file, and are sorted by line. */
 static void make_lines(struct section *s, const struct annotate_row *rows, size_t count)
 {
     const struct annotation *a = listing_annotation(s->listing);
@@ -75,7 +75,8 @@ static void make_lines(struct section *s, const struct annotate_row *rows, size_
     }
 }
 
-/* With --context or a minimum of lines: ranges around the lines that reach it, hot ones if there is a context. */
+/* For --context or a minimum of lines: ranges around the lines that reach it (the hot ones, if
+ * there is a context). */
 static void range_around_lines(struct section *s)
 {
     const struct annotation *a = listing_annotation(s->listing);
@@ -96,7 +97,8 @@ static int by_inner(const void *left, const void *right)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Whole functions: from the first to the last line of the function, and of each inlined function. */
+/* For whole functions: ranges from the first to the last line of the function, and of each inlined
+ * function. */
 static void range_functions(struct section *s, struct annotate_row *rows, size_t count)
 {
     uint32_t inner = 0;
@@ -111,7 +113,7 @@ static void range_functions(struct section *s, struct annotate_row *rows, size_t
     }
 }
 
-/* Modification time of the binary of FUNCTION, 0 if its file is missing. */
+/* The modification time of the binary of FUNCTION; 0 if its file is missing. */
 static time_t binary_made(const struct annotation *a, const struct annotate_function *f)
 {
     struct stat info;
@@ -126,7 +128,7 @@ static time_t binary_made(const struct annotation *a, const struct annotate_func
     return 0;
 }
 
-/* Why the file of S is not shown. */
+/* Warns that the file of S is not shown, and why. */
 static void warn_of_refusal(const struct section *s, const struct source_refusal *refusal)
 {
     const struct annotation *a = listing_annotation(s->listing);
@@ -152,7 +154,8 @@ static void warn_of_refusal(const struct section *s, const struct source_refusal
             s->file);
 }
 
-/* Warns if samples may belong to lines that differ from the text of SOURCE. COUNT: MD5s of it in the profile. */
+/* Warns if samples may belong to lines that differ from the text of SOURCE. COUNT is the number of
+ * its MD5s in the profile. */
 static void warn_of_change(const struct section *s, const struct source_file *source, size_t count)
 {
     const struct annotation *a = listing_annotation(s->listing);
@@ -196,7 +199,8 @@ static void put_line(struct section *s, uint64_t number, const char *text, const
     listing_line(s->listing, s->function, &listed);
 }
 
-/* Is line NUMBER in a range? The ranges are sorted, and calls have increasing numbers: *AT is the current range. */
+/* Returns whether line NUMBER is in a range. The ranges are sorted, and NUMBER increases from call
+ * to call; *AT is the current range. */
 static bool in_ranges(const struct section *s, uint64_t number, size_t *at)
 {
     while (*at < s->range_count && s->ranges[*at].last < number)
@@ -204,7 +208,7 @@ static bool in_ranges(const struct section *s, uint64_t number, size_t *at)
     return *at < s->range_count && s->ranges[*at].first <= number;
 }
 
-/* Shows lines with samples that are in a range, beginning with *NEXT, up to LAST, without text. */
+/* Shows the lines with samples that are in a range, from *NEXT up to LAST, without text. */
 static void put_bare(struct section *s, size_t *next, uint64_t last)
 {
     size_t at = 0;
@@ -281,7 +285,7 @@ static void show_file(struct listing *listing, const struct annotate_function *f
 /* The rows of one file. */
 struct part {
     size_t first, count;
-    bool own, known; /* contains the function itself; has a name */
+    bool own, known; /* it contains the function itself; it has a name */
     struct annotate_sums sums;
 };
 
@@ -297,8 +301,8 @@ static int compare_parts(const void *left, const void *right)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Rows of a function are sorted by file and line, because all have module and address 0. The file of the function comes
- * first, then the others by their time. */
+/* The rows of a function are sorted by file and line, because module and address are 0 in all of
+ * them. The file of the function comes first, then the others by time. */
 void show_source(struct listing *listing, struct annotate_function *f)
 {
     struct part *parts = NULL;

@@ -5,17 +5,18 @@
 
 #include "analyze/annotate/annotate.h"
 
-/* A line of source or an instruction; texts are borrowed during the call. */
+/* A line of source or an instruction. Its texts are borrowed during the call. */
 struct listed {
-    const struct annotate_sums *sums; /* NULL: no samples */
-    const char *file, *inner;         /* inner: the inlined function; NULL or "": none */
+    const struct annotate_sums *sums; /* NULL if it has no samples */
+    const char *file, *inner;         /* inner: the inlined function; NULL or "" if there is none */
     uint64_t line;                    /* 0: unknown */
     uint64_t address;                 /* assembly only */
-    const uint64_t *block;            /* the address where its basic block begins; NULL: unknown */
+    const uint64_t *block;            /* address at which its basic block begins; NULL: unknown */
     const char *text;                 /* NULL: unknown */
 };
 
-/* A table with a row per line. ANNOTATION and OUT are borrowed until annotate_table_close, which accepts NULL. */
+/* A table with a row for each line. ANNOTATION and OUT are borrowed until annotate_table_close,
+ * which accepts NULL. */
 struct annotate_table;
 struct annotate_table *annotate_table_open(const struct annotation *annotation,
                                            const struct table_format *format, struct output *out);

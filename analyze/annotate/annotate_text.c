@@ -1,4 +1,4 @@
-/* Annotation: texts and ranges of lines for a listing.
+/* Annotation: texts and ranges of lines in a listing.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_text.h"
 
@@ -33,7 +33,7 @@ char *text_expand_tabs(const char *text)
     return wide;
 }
 
-/* Length of the name of an operator at TEXT, which may contain brackets; 0 if none begins there. */
+/* The length of the name of an operator at TEXT, which may contain brackets; 0 if there is none. */
 static size_t operator_length(const char *text)
 {
     if (strncmp(text, "operator", 8) != 0)
@@ -70,7 +70,7 @@ char *text_short_name(const char *name)
     *to = '\0';
     if (depth == 0)
         return brief;
-    free(brief); /* unbalanced brackets: not a name in C++ */
+    free(brief); /* unbalanced brackets: not a C++ name */
     return mem_strdup(name);
 }
 
@@ -89,7 +89,7 @@ size_t line_ranges_join(struct line_range *ranges, size_t count)
     qsort(ranges, count, sizeof *ranges, compare_ranges);
     for (size_t i = 1; i < count; i++) {
         struct line_range *before = &ranges[kept];
-        /* "..." in place of one line would save nothing */
+        /* replacing a single line by "..." would save nothing */
         if (ranges[i].first <= before->last || ranges[i].first - before->last <= 2)
             before->last = ranges[i].last > before->last ? ranges[i].last : before->last;
         else

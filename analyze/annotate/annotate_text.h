@@ -1,4 +1,4 @@
-/* Annotation: texts and ranges of lines for a listing.
+/* Annotation: texts and ranges of lines in a listing.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_ANNOTATE_TEXT_H
 #define ANALYZE_ANNOTATE_ANNOTATE_TEXT_H
@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* TEXT with tabs expanded to spaces, relative to its first character. Caller frees. */
+/* TEXT with tabs expanded to spaces, relative to its first character. The caller frees it. */
 char *text_expand_tabs(const char *text);
 
-/* A demangled NAME without template arguments and parameters, which can be hundreds of characters.
- * Caller frees. */
+/* The demangled NAME without template arguments and parameters, which can have hundreds of
+ * characters. The caller frees it. */
 char *text_short_name(const char *name);
 
 /* Lines FIRST to LAST. */
@@ -18,8 +18,8 @@ struct line_range {
     uint64_t first, last;
 };
 
-/* Sorts COUNT ranges and joins those that overlap, touch, or have only one line between them. Returns how many
- * remain. */
+/* Sorts COUNT ranges, and joins those that overlap, touch, or have only one line between them.
+ * Returns the number of remaining ranges. */
 size_t line_ranges_join(struct line_range *ranges, size_t count);
 
 #endif

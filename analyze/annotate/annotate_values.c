@@ -47,9 +47,9 @@ double annotation_interval(const struct annotation *a, const struct annotate_sum
     bool is_time =
         value == ANNOTATE_TIME || (value == ANNOTATE_SHARE && a->options->metric == HEAT_TIME);
     if (!is_time)
-        return NAN; /* lines run for less than a window at a time: energy has a bias that no interval shows */
+        return NAN; /* lines run for less than a window: energy has a bias that no interval shows */
     if (sums->samples == 0 && sums->energy != 0)
-        return NAN; /* energy in no code is measured, not sampled */
+        return NAN; /* energy that is not in code is measured, not sampled */
     double whole = annotation_value(a, &a->sampled, value);
     struct sampled_code code = {.time = whole,
                                 .samples = exact_to_double(a->total.samples, SAMPLES_SHIFT, 1) -

@@ -1,4 +1,4 @@
-/* A listing of annotated lines: text with columns and colours.
+/* A listing of annotated lines: text with columns and colors.
  *
  *   time [s]  share [%]   line  source
  *    0.64435     100.00     57 |         number = number * 0.75 + 1.0 / (number + 1.0);
@@ -20,11 +20,12 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-/* Where lines have a limit: the least that is left for a line of source or an instruction before other columns are left
- * out, and the least of the origin of an instruction that is worth showing. */
+/* If the length of lines is limited, columns are left out until the text has this much room
+ * (MIN_WITH_SAMPLES to keep samples, MIN_TEXT to keep the others). MIN_ORIGIN: the shortest origin
+ * of an instruction that is worth showing. */
 enum { MIN_WITH_SAMPLES = 32, MIN_TEXT = 16, MIN_ORIGIN = 12 };
 
-/* Escape sequences, "" without colour. */
+/* Escape sequences; "" without color. */
 struct paint {
     const char *hot, *warm, *faint, *strong, *end;
 };
@@ -32,16 +33,16 @@ struct paint {
 struct listing {
     struct annotation *annotation;
     struct output *out;
-    struct annotate_table *table; /* NULL: text */
+    struct annotate_table *table; /* NULL if the format is text */
     struct paint paint;
     bool used[ANNOTATE_VALUES];
     char *title[ANNOTATE_VALUES];
     int width[ANNOTATE_VALUES], decimals[ANNOTATE_VALUES];
-    int interval_width[ANNOTATE_VALUES];        /* " +-0.08", part of the width */
-    size_t line_width;                          /* [characters], 0: no limit */
-    bool hides[ANNOTATE_VALUES], hides_origins; /* some of them, for lack of room */
-    size_t functions, lines;                    /* shown; lines: of the last function */
-    bool in_full;                               /* the last function: not its sums alone */
+    int interval_width[ANNOTATE_VALUES];        /* width of " +-0.08", which is part of the width */
+    size_t line_width;                          /* [characters]; 0: no limit */
+    bool hides[ANNOTATE_VALUES], hides_origins; /* left out for lack of room */
+    size_t functions, lines;                    /* shown so far; lines: in the last function */
+    bool in_full;                               /* the last function had lines, not only sums */
 };
 
 struct annotation *listing_annotation(struct listing *l)
@@ -62,7 +63,7 @@ static bool has_interval(const struct listing *l, int value)
            value != ANNOTATE_ENERGY;
 }
 
-/* Caller frees. */
+/* The title of a column. The caller frees it. */
 static char *title_of(const struct listing *l, int value)
 {
     const struct quantity *q = &l->annotation->quantity;
@@ -79,7 +80,7 @@ static char *title_of(const struct listing *l, int value)
     }
 }
 
-/* The width of " +-0.08" for a line with half of everything: there is no wider interval. */
+/* The width of " +-0.08" for a line with half of the total, which has the widest interval. */
 static int widest_interval(const struct listing *l, int value)
 {
     struct annotate_sums half = l->annotation->total;
@@ -90,7 +91,7 @@ static int widest_interval(const struct listing *l, int value)
     return isnan(widest) ? 0 : snprintf(NULL, 0, " +-%.*f", l->decimals[value], widest);
 }
 
-/* The width of the values and of the number of the line, up to its text. */
+/* The width of the values and of the line number, up to the text. */
 static size_t text_column(const struct listing *l)
 {
     size_t width = l->annotation->options->assembly ? 10 : 6;
@@ -100,7 +101,7 @@ static size_t text_column(const struct listing *l)
     return width + strlen(" | ");
 }
 
-/* Leaves out columns until there is room for texts; never the metric and its share. */
+/* Leaves out columns until there is room for texts, but never the metric and its share. */
 static void choose_values(struct listing *l)
 {
     static const int order[] = {ANNOTATE_SAMPLES, ANNOTATE_ENERGY, ANNOTATE_TIME};
@@ -141,7 +142,7 @@ static void measure(struct listing *l, const struct annotate_function *f)
     choose_values(l);
 }
 
-/* Writes VISIBLE, in at most WIDTH characters (0: no limit). Returns how many. */
+/* Writes VISIBLE, in at most WIDTH characters (0: no limit). Returns how many were written. */
 static size_t put_limited(struct listing *l, const char *visible, size_t width)
 {
     char *shorter = width > 0 ? elide_middle(visible, width) : mem_strdup(visible);
@@ -151,7 +152,7 @@ static size_t put_limited(struct listing *l, const char *visible, size_t width)
     return shown;
 }
 
-/* "0.44 s, 1.2 J, 220 samples; 48.70 % of total CPU time". Caller frees. */
+/* "0.44 s, 1.2 J, 220 samples; 48.70 % of total CPU time". The caller frees it. */
 static char *totals_of(const struct listing *l, const struct annotate_function *f)
 {
     const struct annotation *a = l->annotation;
@@ -172,7 +173,7 @@ static char *totals_of(const struct listing *l, const struct annotate_function *
     return totals;
 }
 
-/* Sums alone are on consecutive lines. */
+/* Returns whether an empty line is needed; sums without lines are not separated. */
 static bool needs_gap(struct listing *l, const struct annotate_function *f)
 {
     bool gap = l->functions++ > 0 && (l->in_full || f->level > LEVEL_FUNCTION);
@@ -180,7 +181,7 @@ static bool needs_gap(struct listing *l, const struct annotate_function *f)
     return gap;
 }
 
-/* The name of the function and its totals, on a line each if one is too narrow for both. */
+/* Writes the name of the function and its totals, in separate lines if they do not fit in one. */
 static void put_heading(struct listing *l, const struct annotate_function *f)
 {
     static const char in[] = " in ";
@@ -192,7 +193,7 @@ static void put_heading(struct listing *l, const struct annotate_function *f)
     char *totals = totals_of(l, f);
     size_t all = elide_width(name) + (has_binary ? strlen(in) + elide_width(binary) : 0);
     bool splits = l->line_width > 0 && all + strlen(": ") + strlen(totals) > l->line_width;
-    if (splits && all >= l->line_width) { /* with the colon */
+    if (splits && all >= l->line_width) { /* including the colon */
         size_t room = l->line_width - 1, most = room / 3;
         char *shorter = elide_middle(binary, most);
         free(binary);
@@ -223,7 +224,7 @@ static void put_value(struct listing *l, const struct annotate_sums *sums, int v
                   annotation_value(l->annotation, sums, value), room, interval);
 }
 
-/* Blank without samples. */
+/* Writes the values; blanks if there are no samples. */
 static void put_values(struct listing *l, const struct annotate_sums *sums)
 {
     for (int value = 0; value < ANNOTATE_VALUES; value++) {
@@ -272,8 +273,8 @@ static const char *paint_of(const struct listing *l, const struct annotate_funct
     return share > 0 && share * 10 >= l->annotation->options->threshold ? l->paint.warm : "";
 }
 
-/* The source line of an instruction, and the inlined function it belongs to: "burn.c:51 [length]". NULL: neither is
- * known. Caller frees. */
+/* The source line of an instruction, and the inlined function that it belongs to: "burn.c:51
+ * [length]". NULL if both are unknown. The caller frees it. */
 static char *origin_of(const struct listing *l, const struct listed *line)
 {
     bool inlined = line->inner != NULL && line->inner[0] != '\0';
@@ -295,7 +296,7 @@ static char *origin_of(const struct listing *l, const struct listed *line)
     return visible;
 }
 
-/* Writes the origin after a line of USED characters. */
+/* Writes the origin after a line with USED characters. */
 static void put_origin(struct listing *l, const struct listed *line, size_t used)
 {
     char *origin = origin_of(l, line);
@@ -313,7 +314,7 @@ static void put_origin(struct listing *l, const struct listed *line, size_t used
     free(origin);
 }
 
-/* The text of LINE, the end of which makes room for "..." if it is too long. Returns its width. */
+/* Writes the text of LINE; if it is too long, "..." replaces its end. Returns its width. */
 static size_t put_text(struct listing *l, const struct listed *line)
 {
     static const char dots[] = "...";
@@ -383,7 +384,7 @@ struct listing *listing_open(struct annotation *annotation, const struct table_f
     return l;
 }
 
-/* What was left out. */
+/* Notes what was left out. */
 static void put_note(struct listing *l)
 {
     const char *const what[] = {l->hides[ANNOTATE_TIME] ? "time" : NULL,

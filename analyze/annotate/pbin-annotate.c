@@ -1,8 +1,10 @@
-/* pbin-annotate: reads pbin, writes source lines or instructions with their time and energy.
+/* pbin-annotate: reads pbin and writes source lines or instructions with their time and energy.
  *
- *   pbin-annotate -f burn_30 run.pbin     time [s]  share [%]    line   source
- *                                                              56 |     for (int i = 0; i < 50000; i++)
- *                                          0.64435      30.26      57 |         number = number * 0.75 + ...
+ *   pbin-annotate -f burn_30 run.pbin
+ *
+ *     time [s]  share [%]    line   source
+ *                              56 |     for (int i = 0; i < 50000; i++)
+ *      0.64435      30.26      57 |         number = number * 0.75 + ...
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +109,8 @@ static const struct tool_setting settings[] = {
     SET_NUMBER(KEY_THRESHOLD, struct annotate_options, threshold, "--threshold", 0, 100),
     {0}};
 
-/* Options that choose how much of which functions is shown, and those that only set a member. */
+/* Parses options that choose how much of which functions is shown, and options that only set a
+ * member. */
 static error_t parse_detail(int key, const char *argument, struct argp_state *state,
                             struct annotate_options *a)
 {
@@ -128,7 +131,7 @@ static error_t parse_detail(int key, const char *argument, struct argp_state *st
     return 0;
 }
 
-/* Options that need or replace each other. */
+/* Checks options that require or replace each other. */
 static void check(struct annotate_options *a, struct argp_state *state)
 {
     a->all = a->all && a->function_count == 0;
@@ -137,7 +140,7 @@ static void check(struct annotate_options *a, struct argp_state *state)
             argp_error(state, "--min block: needs --asm");
 }
 
-/* Options that weigh samples and join profiles. */
+/* Parses options that weigh samples and join profiles. */
 static error_t parse_weighing(int key, const char *argument, struct argp_state *state,
                               struct annotate_options *a)
 {
@@ -158,7 +161,7 @@ static error_t parse_weighing(int key, const char *argument, struct argp_state *
     }
 }
 
-/* Options that choose what is shown. */
+/* Parses options that choose what is shown. */
 static error_t parse_what(int key, char *argument, struct argp_state *state,
                           struct annotate_options *a)
 {
@@ -184,7 +187,7 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
     }
 }
 
-/* Options that locate files. */
+/* Parses options that locate files. */
 static error_t parse_where(int key, char *argument, struct argp_state *state,
                            struct annotate_options *a)
 {
@@ -259,7 +262,7 @@ static int read_all(struct annotation *annotation, struct options *o, struct err
     return 0;
 }
 
-/* The format given by --format, else by the suffix of the output; NULL: text. */
+/* The format given by --format, otherwise by the suffix of the output. NULL: text. */
 static const struct table_format *choose_format(const struct options *o)
 {
     const struct table_format *format =

@@ -1,4 +1,4 @@
-/* Source files: searches those built elsewhere, and reads lines.
+/* Source files: finds those that were built elsewhere, and reads lines.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/source_file.h"
 
@@ -19,14 +19,14 @@ struct source_file {
     FILE *file;
     char *path;
     time_t changed;
-    uint64_t line; /* number of the line in TEXT; 0: none yet */
+    uint64_t line; /* number of the line in TEXT; 0 if there is none yet */
     char text[MAX_LINE + 8];
 };
 
 /* ---- which files may be shown ---- */
 
-/* The rest of PATH below FOLDER, without the slash; NULL: it is not below FOLDER. Both are absolute and have no
- * links. */
+/* The rest of PATH below FOLDER, without the slash; NULL if it is not below FOLDER. Both are
+ * absolute and contain no links. */
 static const char *below(const char *path, const char *folder)
 {
     size_t length = strlen(folder);
@@ -49,7 +49,7 @@ static bool is_in_system(const char *path)
     return false;
 }
 
-/* May PATH be shown because it is below FOLDER, in any spelling? */
+/* Returns whether PATH may be shown because it is below FOLDER, however these are spelled. */
 static bool is_open(const char *path, const char *folder)
 {
     char *real = realpath(folder, NULL);
@@ -77,7 +77,7 @@ static bool has_source_suffix(const char *path)
     return strchr(dot, '/') == NULL && strstr(suffixes, word) != NULL;
 }
 
-/* The NEW of OLD=NEW may end within a name. */
+/* NEW in OLD=NEW may end within a name. */
 static bool is_open_by_map(const char *path, const char *map)
 {
     const char *equals = strchr(map, '='), *new = equals != NULL ? equals + 1 : "";
@@ -112,8 +112,8 @@ static bool may_be_shown(const char *path, const struct source_search *search)
 
 /* ---- opening ---- */
 
-/* Checks what the file at PATH is before opening it, because opening a device or a FIFO may have effects; then opens
- * the very file that was checked. */
+/* Checks the file at PATH before opening it, because opening a device or a FIFO may have effects.
+ * Then opens exactly the file that was checked. */
 static FILE *open_checked(const char *path, const struct source_search *search, time_t *changed,
                           struct source_refusal *refusal)
 {
@@ -129,7 +129,7 @@ static FILE *open_checked(const char *path, const struct source_search *search, 
         real[length] = '\0';
         if (!may_be_shown(real, search))
             refusal->forbidden = true;
-        else if (info.st_size > MAX_SIZE) /* reading a hole takes forever */
+        else if (info.st_size > MAX_SIZE) /* reading a hole could take forever */
             refusal->large = true;
         else
             fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -141,8 +141,8 @@ static FILE *open_checked(const char *path, const struct source_search *search, 
     return file;
 }
 
-/* Computes the MD5 of FILE and rewinds it. Returns false if it cannot be read, or has no plausible size for a source
- * file. */
+/* Computes the MD5 of FILE, and rewinds it. Returns false if it cannot be read, or if its size is
+ * not plausible for a source file. */
 static bool sum_file(FILE *file, char text[MD5_DIGEST_STRING_LENGTH])
 {
     uint8_t part[16 * 1024];
@@ -191,7 +191,7 @@ static struct source_file *try_open(const char *path, const struct source_search
     return source;
 }
 
-/* PATH with its prefix replaced; caller frees. */
+/* PATH with its prefix replaced. The caller frees it. */
 static char *map_prefix(const char *path, const struct source_search *search)
 {
     for (size_t i = 0; i < search->prefix_map_count; i++) {
@@ -203,7 +203,7 @@ static char *map_prefix(const char *path, const struct source_search *search)
     return mem_strdup(path);
 }
 
-/* Tries REST in every folder. */
+/* Tries REST in each folder. */
 static struct source_file *try_folders(const char *rest, const struct source_search *search,
                                        struct source_refusal *refusal)
 {
@@ -225,7 +225,8 @@ struct source_file *source_file_open(const char *path, const struct source_searc
         return NULL;
     char *here = map_prefix(path, search);
     struct source_file *source = try_open(here, search, refusal);
-    /* longer paths cannot be opened, and hostile ones have a million slashes: try only the base name */
+    /* longer paths cannot be opened, and hostile ones contain a million slashes: try only the base
+     * name */
     const char *rest = strlen(here) < PATH_MAX ? here : strrchr(here, '/');
     for (; rest != NULL && source == NULL; rest = strchr(rest, '/')) {
         rest += strspn(rest, "/");
@@ -257,7 +258,8 @@ time_t source_file_changed(const struct source_file *source)
     return source->changed;
 }
 
-/* Reads the next line into TEXT; NUL bytes become visible, the excess of long lines is dropped. */
+/* Reads the next line into TEXT. NUL bytes become visible, and the ends of long lines are
+ * dropped. */
 static int read_line(struct source_file *source)
 {
     size_t length = 0;

@@ -1,4 +1,4 @@
-/* The files of a profile's code, each opened once.
+/* The files with a profile's code, each of which is opened once.
  * SPDX-License-Identifier: MIT */
 #include "analyze/code/code_files.h"
 
@@ -13,7 +13,7 @@ struct code_files {
     struct reporter *reporter;
     bool intel;
     struct strings *texts;
-    struct strings *keys; /* of files as bytes; number - 1 = index */
+    struct strings *keys; /* files as bytes; number - 1 = index */
     struct code_file **files;
     size_t count, capacity;
 };

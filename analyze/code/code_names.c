@@ -1,9 +1,8 @@
 /* The instruction and the basic block at a program counter, as names.
  *
- *   main+0x10  cmpl        the functions that have samples are decoded once, from their beginning;
- *   main+0x13  jle  .      a mark on each address where a block begins
- *   main+0x15  ...  <- a block begins after a branch, and where a branch leads
- *
+ *   main+0x10  cmpl        functions that have samples are decoded once, from their beginning;
+ *   main+0x13  jle  .      each address where a block begins is marked
+ *   main+0x15  ...  <- a block begins after a branch, and at the target of a branch
  * SPDX-License-Identifier: MIT */
 #include "analyze/code/code_names.h"
 
@@ -18,26 +17,26 @@
 #include "base/memory.h"
 
 enum {
-    MAX_FUNCTION = 1 << 24, /* bytes of a function that are decoded */
+    MAX_FUNCTION = 1 << 24, /* bytes of a function to decode */
     MAX_INSTRUCTION = 16
 };
 
 struct instruction {
-    uint32_t at;   /* [bytes] from the beginning of the function */
-    uint32_t text; /* the mnemonic, number in the texts */
+    uint32_t at;   /* from the beginning of the function [bytes] */
+    uint32_t text; /* its mnemonic, as a number of the texts */
 };
 
 struct function {
     struct instruction *instructions;
     size_t count, capacity;
-    uint8_t *begins; /* [size] whether a block begins at this byte */
-    size_t size;     /* that could be read */
+    uint8_t *begins; /* [size]: a block begins at this byte */
+    size_t size;     /* bytes that could be read */
 };
 
 struct code_names {
     struct code_files *files;
     struct strings *texts;
-    struct strings *keys; /* of functions: their file and address as bytes; number - 1 = index */
+    struct strings *keys; /* file and address of functions, as bytes; number - 1 = index */
     struct function *functions;
     size_t count, capacity;
     pthread_mutex_t lock;
@@ -123,11 +122,11 @@ static const struct function *find_function(struct code_names *n, const struct c
 /* The code at a program counter. */
 struct place {
     const struct code_file *file;
-    const struct elf_symbol *symbol; /* NULL: none */
+    const struct elf_symbol *symbol; /* NULL if there is none */
     uint64_t address;
 };
 
-/* The instruction of F that is AT bytes after its beginning. */
+/* The instruction of F that starts AT bytes after its beginning. */
 static size_t find_instruction(const struct function *f, uint64_t at)
 {
     size_t low = 0, high = f->count;
@@ -138,7 +137,7 @@ static size_t find_instruction(const struct function *f, uint64_t at)
     return low;
 }
 
-/* The SIZE bytes of the instruction at ADDRESS. */
+/* The SIZE bytes of the instruction at ADDRESS, as text. */
 static const char *opcode_at(struct code_names *n, const struct place *p, uint64_t address,
                              uint64_t size)
 {
@@ -151,7 +150,7 @@ static const char *opcode_at(struct code_names *n, const struct place *p, uint64
     return keep(n, text);
 }
 
-/* The instruction of F that is AT bytes after its beginning. */
+/* The name of the instruction of F that starts AT bytes after its beginning. */
 static const char *instruction_name(struct code_names *n, const struct place *p,
                                     const struct function *f, uint64_t at, enum code_name wanted)
 {
@@ -162,7 +161,7 @@ static const char *instruction_name(struct code_names *n, const struct place *p,
                                  : strings_get(n->texts, i->text);
 }
 
-/* What a function is called: its demangled name where it has one. */
+/* The name of a function: the demangled one if it exists. */
 static const char *function_name(const struct pbin_definitions *all, const struct pbin_location *at,
                                  const struct elf_symbol *symbol)
 {
@@ -195,7 +194,7 @@ static const char *lone_instruction(struct code_names *n, const struct place *p,
                                  : keep(n, disassembler_mnemonic(p->file->disassembler));
 }
 
-/* Finds the code of the mapped location AT; false: it cannot be read. */
+/* Finds the code of the mapped location AT. Returns false if it cannot be read. */
 static bool find_place(struct code_names *n, const struct pbin_definitions *all,
                        const struct pbin_location *at, struct place *p)
 {

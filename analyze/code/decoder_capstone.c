@@ -1,4 +1,4 @@
-/* Instructions of the machines other than x86: the only code that uses capstone.
+/* Instructions of machines other than x86. This is the only code that uses capstone.
  * SPDX-License-Identifier: MIT */
 #include <capstone/capstone.h>
 #include <dlfcn.h>
@@ -13,7 +13,8 @@
 
 #define LIBRARY "libcapstone.so.4"
 
-/* capstone, loaded where it is used: its 6 MB take a millisecond, as long as the rest of a small tool's start. */
+/* capstone is loaded only when it is needed: its 6 MB take a millisecond, as long as the rest of
+ * the start of a small tool. */
 struct capstone {
     void *library;
     __typeof__(cs_option) *option;
@@ -29,8 +30,8 @@ struct decoder_capstone {
     struct decoder base;
     struct capstone cs;
     csh handle;
-    cs_mode order; /* of bytes */
-    bool thumb;    /* the mode of HANDLE */
+    cs_mode order; /* order of bytes */
+    bool thumb;    /* mode of HANDLE */
     cs_insn *last;
 };
 
@@ -50,7 +51,7 @@ static void *resize(void *old, size_t size)
     return mem_resize(old, size, 1);
 }
 
-/* capstone does not check what it allocates: without memory, the program ends here. */
+/* capstone does not check its allocations, so the program ends here if there is no memory. */
 static void use_own_memory(const struct capstone *cs)
 {
     const cs_opt_mem memory = {mem_alloc, mem_zalloc, resize, free, vsnprintf};
@@ -96,7 +97,7 @@ static enum branch branch_of(const struct decoder_capstone *d)
     return BRANCH_NONE;
 }
 
-/* The last operand, if it is a number. */
+/* The last operand if it is a number. */
 static uint64_t target_of(const cs_insn *insn)
 {
     const char *comma = strrchr(insn->op_str, ',');
@@ -156,7 +157,7 @@ struct decoder *decoder_capstone_new(const struct elf_file *file, struct reporte
         if (machines[i].machine != file->machine ||
             cs.open(machines[i].arch, machines[i].mode | order, &handle) != CS_ERR_OK)
             continue;
-        cs.option(handle, CS_OPT_DETAIL, CS_OPT_ON); /* before malloc */
+        cs.option(handle, CS_OPT_DETAIL, CS_OPT_ON); /* must precede cs.malloc */
         struct decoder_capstone *d = mem_zalloc(1, sizeof *d);
         *d = (struct decoder_capstone){.base = {machines[i].unit, decode, operands, delete},
                                        .cs = cs,

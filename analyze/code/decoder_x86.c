@@ -1,4 +1,4 @@
-/* Instructions of x86 and x86-64: decoded with Zydis, which supports AVX-512.
+/* Instructions of x86 and x86-64, decoded with Zydis, which supports AVX-512.
  * SPDX-License-Identifier: MIT */
 #include <elf.h>
 #include <stdlib.h>
@@ -34,8 +34,9 @@ static enum branch branch_of(const ZydisDecodedInstruction *in)
     }
 }
 
-/* The size of an instruction that is newer than the library, so that the next one begins where it does: in the maps of
- * opcodes that are still being filled, the size does not depend on the opcode. 1: it is not such an instruction. */
+/* The size of an instruction that is newer than the library, so that the next instruction is
+ * decoded correctly: in the opcode maps that are still being filled, the size does not depend on
+ * the opcode. 1 if it is not such an instruction. */
 static size_t unknown_size(const uint8_t *bytes, size_t size, bool is_64)
 {
     const size_t modrm_at =
@@ -62,8 +63,7 @@ static bool decode(struct decoder *decoder, bool thumb, uint64_t address, const 
     struct x86_instruction *x = &d->last;
     (void)thumb;
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->zydis, bytes, size, &x->in, x->operands)) ||
-        x->in.meta.isa_ext ==
-            ZYDIS_ISA_EXT_KNC) { /* whatever its mode, Zydis takes some of these */
+        x->in.meta.isa_ext == ZYDIS_ISA_EXT_KNC) { /* Zydis accepts some of these in any mode */
         found->size =
             unknown_size(bytes, size, d->zydis.machine_mode == ZYDIS_MACHINE_MODE_LONG_64);
         return false;

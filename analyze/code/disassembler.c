@@ -1,4 +1,4 @@
-/* Instructions of a binary as text.
+/* The instructions of a binary as text.
  * SPDX-License-Identifier: MIT */
 #include "analyze/code/disassembler.h"
 

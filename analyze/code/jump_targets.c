@@ -1,4 +1,4 @@
-/* Targets of indirect jumps of a binary.
+/* The targets of indirect jumps of a binary.
  * SPDX-License-Identifier: MIT */
 #include "analyze/code/jump_targets.h"
 
@@ -12,7 +12,7 @@
 
 enum { MAX_LINE = 1 << 12 };
 
-/* The number in FIELD; false if it is not one. */
+/* Parses the number in FIELD. Returns false if it is not a number. */
 static bool read_number(const struct csv_text *field, uint64_t *number)
 {
     char text[24], *end;

@@ -1,5 +1,6 @@
-/* Targets of indirect jumps of a binary, measured by another program: the file BINARY.dynmap, in which a line has two
- * addresses, of the jump and of a target, separated by a comma; hexadecimal with 0x, or decimal. Other lines are ignored.
+/* The targets of indirect jumps of a binary, as measured by another program. Each line of the file
+ * BINARY.dynmap contains the address of a jump and that of a target, separated by a comma, in
+ * hexadecimal with 0x or in decimal. Other lines are ignored.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_CODE_JUMP_TARGETS_H
 #define ANALYZE_CODE_JUMP_TARGETS_H
@@ -14,7 +15,8 @@ struct jump_targets {
     size_t count, capacity;
 };
 
-/* Reads the file that belongs to BINARY, if there is one; warns through REPORTER if it cannot be read or has no such lines. */
+/* Reads the file that belongs to BINARY, if there is one. Warns through REPORTER if it cannot be
+ * read or contains no such lines. */
 void jump_targets_read(struct jump_targets *targets, const char *binary, struct reporter *reporter);
 void jump_targets_free(struct jump_targets *targets);
 

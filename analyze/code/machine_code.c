@@ -1,4 +1,4 @@
-/* Machine code of a profiled file: bytes and symbols by address.
+/* The machine code of a profiled file: bytes and symbols by address.
  * SPDX-License-Identifier: MIT */
 #include "analyze/code/machine_code.h"
 
@@ -9,7 +9,7 @@
 #include "formats/elf/elf_sections.h"
 
 struct machine_code {
-    struct elf_file *file, *debug; /* debug: the symbols of a stripped file, or NULL */
+    struct elf_file *file, *debug; /* debug: contains the symbols of a stripped file, or NULL */
     struct elf_symbols *symbols;
     struct elf_code_kinds *kinds;
     struct elf_mapping mapping;
@@ -21,7 +21,7 @@ static int fits(void *context, const struct elf_file *file, struct error *err)
     return elf_match(file, context, err);
 }
 
-/* Reads the names in CODE's file. */
+/* Reads the symbols of the file of CODE. */
 static struct machine_code *read_symbols(struct machine_code *code, const struct elf_search *search,
                                          struct reporter *reporter)
 {

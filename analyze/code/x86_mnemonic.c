@@ -1,4 +1,5 @@
-/* Mnemonics of x86: Zydis has Intel's, of which AT&T renames some, and adds the size of operands to others.
+/* Mnemonics of x86. Zydis uses those of Intel; AT&T syntax renames some, and adds the size of
+ * operands to others.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 static const char conditions[16][4] = {"o", "no", "b", "ae", "e", "ne", "be", "a",
                                        "s", "ns", "p", "np", "l", "ge", "le", "g"};
 
-/* What an immediate compares: of cmpps and its like, and of the integers of AVX-512. */
+/* The comparisons that immediates select, for cmpps and similar instructions, and for integers in
+ * AVX-512. */
 static const char predicates[32][9] = {
     "eq",    "lt",     "le",     "unord",    "neq",    "nlt",    "nle",    "ord",
     "eq_uq", "nge",    "ngt",    "false",    "neq_oq", "ge",     "gt",     "true",
@@ -18,7 +20,8 @@ static const char integer_predicates[8][4] = {"eq", "lt", "le", "", "neq", "nlt"
 
 /* ---- predicates ---- */
 
-/* The number of letters before the predicate (0: the mnemonic has none), and the predicates of the mnemonic. */
+/* The number of letters before the predicate (0 if the mnemonic has none), and the predicates of
+ * the mnemonic. */
 static size_t predicate_place(ZydisMnemonic mnemonic, const char **texts, size_t *count,
                               size_t *width)
 {
@@ -56,7 +59,7 @@ static size_t predicate_place(ZydisMnemonic mnemonic, const char **texts, size_t
     }
 }
 
-/* The predicate of X and, in *AT, the number of letters before it; NULL: none. */
+/* The predicate of X, and in *AT the number of letters before it. NULL if there is none. */
 static const char *predicate(const struct x86_instruction *x, size_t *at)
 {
     const char *texts;
@@ -97,7 +100,7 @@ static const ZydisDecodedOperand *memory_operand(const struct x86_instruction *x
     return NULL;
 }
 
-/* Numbers in memory of the x87. */
+/* The suffix for x87 numbers in memory. */
 static const char *x87_suffix(const struct x86_instruction *x)
 {
     const ZydisDecodedOperand *memory = memory_operand(x);
@@ -134,7 +137,8 @@ static const char *x87_suffix(const struct x86_instruction *x)
     }
 }
 
-/* Conversions of vectors to narrower ones: registers do not determine the size of the source in memory. */
+/* The suffix for conversions of vectors to narrower ones, where registers do not determine the size
+ * of the source in memory. */
 static const char *vector_suffix(const struct x86_instruction *x)
 {
     const unsigned bits = x->in.avx.vector_length;
@@ -172,7 +176,7 @@ static const char *moved_suffix(const struct x86_instruction *x)
 {
     switch (x->in.mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
-        for (size_t i = 0; i < 2; i++) /* a segment's register has 16 bits, whatever is moved */
+        for (size_t i = 0; i < 2; i++) /* segment registers have 16 bits, whatever is moved */
             if (x->operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && is_general(&x->operands[i]))
                 return size_letter(x->operands[i].size);
         return size_letter(x->operands[0].size);
@@ -256,7 +260,7 @@ static const char *suffix(const struct x86_instruction *x)
 
 /* ---- names ---- */
 
-/* The AT&T names of instructions, where they differ from Intel's. */
+/* The AT&T names of instructions that differ from Intel's. */
 static const char *const att_names[] = {
     [ZYDIS_MNEMONIC_CALL] = "lcall",   [ZYDIS_MNEMONIC_JMP] = "ljmp",
     [ZYDIS_MNEMONIC_RET] = "lret",     [ZYDIS_MNEMONIC_CBW] = "cbtw",
@@ -275,7 +279,7 @@ static const char *const att_names[] = {
     [ZYDIS_MNEMONIC_FSUBRP] = "fsubp",
 };
 
-/* The AT&T name of an instruction if it differs from Intel's, else NULL. */
+/* The AT&T name of an instruction if it differs from Intel's, otherwise NULL. */
 static const char *att_name(const struct x86_instruction *x)
 {
     bool differs = x->in.mnemonic < sizeof att_names / sizeof att_names[0];
@@ -292,8 +296,8 @@ static const char *att_name(const struct x86_instruction *x)
     case ZYDIS_MNEMONIC_MOVSD:
         differs = x->in.meta.category == ZYDIS_CATEGORY_STRINGOP;
         break;
-    case ZYDIS_MNEMONIC_FDIV: /* GNU's and LLVM's AT&T syntax swaps the names of x87 instructions */
-    case ZYDIS_MNEMONIC_FDIVR: /* that subtract or divide if they do not write the top */
+    case ZYDIS_MNEMONIC_FDIV:  /* AT&T syntax of GNU and LLVM swaps names of x87 instructions */
+    case ZYDIS_MNEMONIC_FDIVR: /* that subtract or divide, unless they write the top of the stack */
     case ZYDIS_MNEMONIC_FSUB:
     case ZYDIS_MNEMONIC_FSUBR:
         differs = x->in.opcode == 0xDC && memory_operand(x) == NULL;
@@ -304,7 +308,7 @@ static const char *att_name(const struct x86_instruction *x)
     return differs ? att_names[x->in.mnemonic] : NULL;
 }
 
-/* The prefix that changes what an instruction does, with the blank after it. */
+/* The prefix that changes the effect of an instruction, with a blank after it. */
 static const char *prefix(const struct x86_instruction *x)
 {
     const ZydisInstructionAttributes has = x->in.attributes;
@@ -325,7 +329,7 @@ static const char *prefix(const struct x86_instruction *x)
     return has & ZYDIS_ATTRIB_HAS_NOTRACK ? "notrack " : "";
 }
 
-/* The name without suffix. */
+/* The name without a suffix. */
 static const char *name(const struct x86_instruction *x, bool intel)
 {
     const char *att = intel ? NULL : att_name(x);
@@ -335,7 +339,7 @@ static const char *name(const struct x86_instruction *x, bool intel)
     return att != NULL ? att : ZydisMnemonicGetString(x->in.mnemonic);
 }
 
-/* Instructions that end in a condition have one of two names: Zydis says jz, others je. */
+/* Instructions that end in a condition have two names: Zydis uses jz, other tools je. */
 static const char *conditional(const struct x86_instruction *x)
 {
     switch (x->in.meta.category) {

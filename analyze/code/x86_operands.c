@@ -1,4 +1,4 @@
-/* Operands of x86, in AT&T syntax and Intel's.
+/* Operands of x86, in AT&T and Intel syntax.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 
 #include "analyze/code/x86_instruction.h"
 
-/* A text of operands that grows. */
+/* The text of operands, which grows. */
 struct line {
     char *text;
     size_t length;
@@ -24,7 +24,7 @@ static void put(struct line *to, const char *format, ...)
     to->length += (size_t)n < MAX_OPERANDS - to->length ? (size_t)n : 0;
 }
 
-/* Numbers up to 9 are decimal. */
+/* Numbers up to 9 are written in decimal. */
 static void put_unsigned(struct line *to, uint64_t value)
 {
     put(to, value < 10 ? "%" PRIu64 : "0x%" PRIx64, value);
@@ -63,14 +63,15 @@ static bool is_nop(const ZydisDecodedInstruction *in)
     return in->meta.category == ZYDIS_CATEGORY_NOP || in->meta.category == ZYDIS_CATEGORY_WIDENOP;
 }
 
-/* Are operands of the instruction only in its opcode, and yet written? */
+/* Returns whether operands of the instruction are written although they follow from its opcode. */
 static bool is_string(const ZydisDecodedInstruction *in)
 {
     return in->meta.category == ZYDIS_CATEGORY_STRINGOP ||
            in->meta.category == ZYDIS_CATEGORY_IOSTRINGOP;
 }
 
-/* The segment, if a prefix names it. No-operations have one only to be longer. */
+/* Writes the segment if a prefix names it, except in no-operations, where it only makes them
+ * longer. */
 static void put_segment(struct line *to, const struct x86_instruction *x,
                         const ZydisDecodedOperandMem *m)
 {
@@ -177,7 +178,7 @@ uint64_t x86_target(const struct x86_instruction *x)
     return UINT64_MAX;
 }
 
-/* Numbers that the processor extends have a sign, except masks of bits. */
+/* Numbers that the processor sign-extends are written with a sign, except bit masks. */
 static void put_immediate(struct line *to, const struct x86_instruction *x,
                           const ZydisDecodedOperand *o)
 {
@@ -199,7 +200,7 @@ static void put_immediate(struct line *to, const struct x86_instruction *x,
         put_unsigned(to, o->imm.value.u);
 }
 
-/* AVX-512: 1to8 and the like, the mask of the destination, and how to round. */
+/* AVX-512: writes broadcasts such as 1to8, the mask of the destination, and the rounding mode. */
 static void put_broadcast(struct line *to, const ZydisDecodedInstruction *in)
 {
     static const unsigned lanes[] = {0, 2, 4, 8, 16, 32, 64, 4, 8, 16, 8, 16, 16};
@@ -269,8 +270,9 @@ static bool is_written(const struct x86_instruction *x, size_t i)
     return i == 0 || !is_nop(&x->in);
 }
 
-/* The operand before which rounding is written: in AT&T syntax the first that is not an immediate, in Intel's the
- * immediate after the others. Integers to convert are on the other side of it. */
+/* The operand before which rounding is written: in AT&T syntax, the first one that is not an
+ * immediate; in Intel syntax, the immediate after the others. For conversions of integers, it is on
+ * the other side of this operand. */
 static bool follows_rounding(const struct x86_instruction *x, size_t i, bool intel)
 {
     if (rounding(&x->in)[0] == '\0' || x->in.operand_count_visible == 0)
