@@ -1,4 +1,4 @@
-/* The contents of a pbin, as they are stored.
+/* The contents of a pbin as they are stored.
  * SPDX-License-Identifier: MIT */
 #include "analyze/dump/dump_internal.h"
 
@@ -36,13 +36,14 @@ static struct table_cell field_cell(const struct pbin_meta *meta, const struct p
     return cell_count(*(const uint64_t *)at);
 }
 
-/* The same for people: in seconds and hertz, and what was not recorded as missing. */
+/* Does the same for people: in seconds and hertz, and with values that were not recorded as
+ * missing. */
 static struct table_fact fact_for_people(const struct pbin_meta *meta,
                                          const struct pbin_field *field)
 {
     static const struct {
         const char *name, *title, *unit;
-        double scale; /* 0: yes or no */
+        double scale; /* 0: a yes or no */
     } known[] = {{"wall_ns", "wall time", "s", 1e9},
                  {"latency_ns", "time in the sampler", "s", 1e9},
                  {"frequency", "requested frequency", "Hz", 1e3},
@@ -167,7 +168,7 @@ static void dump_thread_sample(const struct pbin_definitions *all, const struct 
     cells[11] = inner->line > 0 ? cell_count(inner->line) : (struct table_cell){0};
 }
 
-/* A value that is not a number, as two digits for each byte in the order of the file. */
+/* A value that is not a number: two digits for each byte, in the order of the file. */
 static struct table_cell hex_cell(const uint8_t *bytes, size_t size, char *text)
 {
     for (size_t i = 0; i < size; i++)
@@ -175,7 +176,7 @@ static struct table_cell hex_cell(const uint8_t *bytes, size_t size, char *text)
     return cell_text(text);
 }
 
-/* FIRST: the time of the first sample shown, NaN: none yet. */
+/* FIRST: the time of the first sample shown; NaN if there is none yet. */
 static void dump_batch(struct table *table, const struct dump_request *request,
                        const struct pbin_samples *s, const struct pbin_definitions *all,
                        struct dump_position *at, double *first)

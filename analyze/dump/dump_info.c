@@ -1,4 +1,4 @@
-/* One line for each of many profiles.
+/* A line for each of many profiles.
  * SPDX-License-Identifier: MIT */
 #include "analyze/dump/dump_info.h"
 

@@ -7,11 +7,12 @@
 
 #include "analyze/dump/dump.h"
 
-/* The last sample. With META set and all else zero: before the first. */
+/* The position of the last sample. If only META is set and all else is zero: before the first
+ * one. */
 struct dump_position {
     const struct pbin_meta *meta;
     uint64_t samples, time_ns;
-    double begin, time; /* of its interval, since the start of the run [s] */
+    double begin, time; /* start and end of its interval, since the start of the run [s] */
 };
 
 /* Advances to the next sample, whose interval is INTERVAL_NS. */
@@ -24,14 +25,14 @@ static inline bool dump_is_inside(const struct dump_request *request, double tim
     return inside;
 }
 
-/* TIME as it is shown [s], FIRST being that of the first sample shown. */
+/* TIME as it is shown [s]. FIRST is the time of the first sample shown. */
 static inline struct table_cell dump_time(const struct dump_request *request, double first,
                                           double time)
 {
     return cell_real(request->normalized ? round((time - first) * 1e9) / 1e9 : time);
 }
 
-/* Returns 0, or -1 with ERR filled if META is that of an aggregated profile. */
+/* Returns 0, or -1 with ERR filled if META belongs to an aggregated profile. */
 int dump_check_samples(const struct pbin_meta *meta, struct error *err);
 
 #endif

@@ -7,19 +7,20 @@
 #include "base/log_buckets.h"
 #include "base/memory.h"
 
-/* The table: keys, measure, and VALUES more columns. */
+/* The table: keys, measure, and VALUES further columns. */
 struct measure_table {
     struct pbin_reader *reader;
     struct table *table;
     const struct pbin_keys *keys;
-    struct pbin_row *rows; /* so far */
+    struct pbin_row *rows; /* read so far */
     size_t count, capacity;
     struct table_cell cells[PBIN_MAX_KEYS + 8];
 };
 
 enum { VALUES = 6 };
 
-/* The keys of row NUMBER, then the measure and its unit. Returns the number of cells, or 0 with ERR filled. */
+/* Fills in the keys of row NUMBER, then the measure and its unit. Returns the number of cells, or 0
+ * with ERR filled. */
 static size_t fill_keys(struct measure_table *t, uint32_t number, uint32_t measure,
                         struct error *err)
 {
@@ -28,7 +29,7 @@ static size_t fill_keys(struct measure_table *t, uint32_t number, uint32_t measu
     size_t n = 0;
     for (; n < t->keys->count; n++) {
         const struct pbin_key *key = pbin_key_get((size_t)t->keys->key[n]);
-        uint64_t value = number < t->count ? t->rows[number].key[n] : 0; /* it was delivered */
+        uint64_t value = number < t->count ? t->rows[number].key[n] : 0; /* the row was read */
         if (key->is_text && value >= strings_count(all->strings)) {
             error_set(err, NULL, NO_OFFSET, "row refers to an undefined text");
             return 0;

@@ -1,9 +1,8 @@
-/* Where each thread was over time: a column per thread, or a row per stay in one place.
+/* The places of each thread over time: a column per thread, or a row per stay in one place.
  *
  *   time [s]  value [W]  thread_7   thread_8       thread  begin [s]  duration [s]  function
  *      0.001        5.1  app:main                       7          0         0.003  main
  *      0.002        5.2  app:main   app:work            8      0.001         0.002  work
- *
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
@@ -48,7 +47,7 @@ static struct table_cell place_cell(const struct places *p, uint32_t place, size
     return strcmp(key->name, "pc") == 0 ? cell_hex(value) : cell_count(value);
 }
 
-/* All keys of PLACE, joined by colons. Caller frees. */
+/* All keys of PLACE, joined by colons. The caller frees the text. */
 static char *place_name(const struct places *p, uint32_t place)
 {
     char *name = mem_strdup("");
@@ -66,7 +65,7 @@ static char *place_name(const struct places *p, uint32_t place)
     return name;
 }
 
-/* Calls SEEN for each sample inside the wanted time, whose thread samples begin at K. */
+/* Calls SEEN for each sample in the selected time. The thread samples of the sample start at K. */
 struct walk {
     void (*seen)(void *context, const struct pbin_definitions *all, const struct pbin_samples *s,
                  size_t i, size_t k, const struct dump_position *at);
@@ -114,7 +113,7 @@ struct wide_table {
     size_t joined; /* samples in the last row */
 };
 
-/* Adds sample I to the last row, if that is not complete. */
+/* Adds sample I to the last row, if that is incomplete. */
 static bool join(struct wide_table *w, const struct pbin_samples *s, size_t i)
 {
     size_t most = w->places.request->interpolate;
@@ -141,7 +140,8 @@ static void keep(void *context, const struct pbin_definitions *all, const struct
     w->samples[w->count++] = (struct one_sample){at->time, s->value[i], w->stay_count};
 }
 
-/* The columns: time, value, and a name for each thread that was seen; COLUMN_OF becomes its column, by thread. */
+/* The columns: time, value, and the name of each thread that was seen. Sets COLUMN_OF [threads] to
+ * the columns of threads. */
 static struct table_column *make_columns(const struct wide_table *w, const struct pbin_meta *meta,
                                          const struct pbin_definitions *all, size_t *column_of,
                                          size_t *count)
@@ -160,7 +160,7 @@ static struct table_column *make_columns(const struct wide_table *w, const struc
         if (column_of[t] == 0)
             continue;
         uint32_t tid = all->threads[t].tid, known = tids.count;
-        bool again = numbers_intern(&tids, tid) < known; /* a thread ID was used again */
+        bool again = numbers_intern(&tids, tid) < known; /* the thread ID was used again */
         char *name = again ? mem_printf("thread_%" PRIu32 "_%zu", tid, t)
                            : mem_printf("thread_%" PRIu32, tid);
         columns[*count] = (struct table_column)TABLE_COLUMN(name, "", true);
@@ -232,9 +232,9 @@ int dump_per_thread(struct pbin_reader *reader, const struct dump_request *reque
 
 enum { STAY_COLUMNS = 6 };
 
-/* Where a thread was last seen. */
+/* The place where a thread was last seen. */
 struct last_stay {
-    uint64_t cpu_ns, samples; /* samples 0: not seen yet */
+    uint64_t cpu_ns, samples; /* samples: 0 if not seen yet */
     double begin, end;        /* [s] */
     uint32_t place;
 };
@@ -242,7 +242,7 @@ struct last_stay {
 struct gantt {
     struct places places;
     struct table *table;
-    struct last_stay *last; /* by thread */
+    struct last_stay *last; /* [threads] */
     size_t count, capacity;
 };
 
@@ -262,8 +262,10 @@ static void put_stay(const struct gantt *g, const struct pbin_definitions *all, 
     table_row(g->table, cells);
 }
 
-/* THREAD is at PLACE in the sample AT. It was there in the interval of the sample; and since it was last seen, if it used
- * CPU time for half of that: engines that interrupt each CPU on its own do not see all threads in all samples. */
+/* THREAD is at PLACE in the sample AT. It is assumed to have been there during the interval of the
+ * sample. If it used CPU time for half of the time since it was last seen, it is assumed to have
+ * been there since then, because engines that interrupt each CPU separately do not see all threads
+ * in all samples. */
 static void stay_at(struct gantt *g, const struct pbin_definitions *all, size_t thread,
                     uint32_t place, uint64_t cpu_ns, const struct dump_position *at)
 {

@@ -1,7 +1,10 @@
-/* pbin-dump: shows the contents of a pbin - metadata and mappings, locations, threads, samples,
- * power sources, readings, measures or where threads were; or what many profiles are, in one line each.
+/* pbin-dump: shows the contents of a pbin: metadata and mappings, locations, threads, samples,
+ * power sources, readings, measures, or the places of threads over time. Also describes many
+ * profiles, in one line each.
  *
- *   pbin-dump --samples run.pbin      sample,time [s],value [W],thread,...,pc,binary,function,file,line
+ *   pbin-dump --samples run.pbin
+ *
+ *     sample,time [s],value [W],thread,...,pc,binary,function,file,line
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
@@ -21,9 +24,9 @@ struct options {
     struct tool_common common;
     dump_function *dump; /* NULL: a line for each profile */
     struct dump_request request;
-    bool selected;            /* there is a sample or reading between --start and --end */
-    bool has_times, has_keys; /* --start or --end, -k was given */
-    const char **inputs;      /* at least one; NULL: stdin */
+    bool selected;            /* a sample or reading is between --start and --end */
+    bool has_times, has_keys; /* --start or --end was given; -k was given */
+    const char **inputs;      /* at least one; NULL is stdin */
     size_t input_count, input_capacity;
 };
 
@@ -101,7 +104,7 @@ static void check(const struct options *o, struct argp_state *state)
                    o->inputs[1]);
 }
 
-/* The contents by option; NULL: a line for each profile. */
+/* The contents, by option. NULL: a line for each profile. */
 static dump_function *const contents[] = {
     [KEY_RAW - KEY_TOOL_FIRST] = dump_meta_raw,
     [KEY_SAMPLES - KEY_TOOL_FIRST] = dump_samples,
@@ -162,8 +165,8 @@ static const struct argp parser = {
            "  pbin-dump --info run-*.pbin\n",
 };
 
-/* The format given by --format, else by the suffix of the output; else text, but CSV for long tables, because text keeps all
- * rows in memory. */
+/* The format given by --format, otherwise by the suffix of the output. Otherwise text, except for
+ * long tables, which are CSV, because text keeps all rows in memory. */
 static const struct table_format *choose_format(const struct options *o)
 {
     bool is_long = is_over_time(o->dump) || o->dump == dump_measures || o->dump == dump_histograms;
@@ -171,10 +174,10 @@ static const struct table_format *choose_format(const struct options *o)
                                is_long ? &table_csv : &table_text);
 }
 
-/* What is done with one profile. */
+/* A function to run on one profile. */
 struct job {
     struct options *options;
-    struct dump_info *info; /* without options->dump */
+    struct dump_info *info; /* if options->dump is NULL */
     struct output *out;
 };
 
