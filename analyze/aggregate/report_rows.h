@@ -1,4 +1,4 @@
-/* An aggregate as a table: facts, sorted rows with shares and means over runs, and totals.
+/* An aggregate as a table: facts, sorted rows with shares and means over runs, and a total.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_REPORT_ROWS_H
 #define ANALYZE_AGGREGATE_REPORT_ROWS_H

@@ -326,8 +326,7 @@ static void part_fact(struct row_view *v, size_t p, const char *name, const char
     add_fact(v, v->part_name[p], title, q->unit, cell_real(value));
 }
 
-/* The balance: measured = rows + idle + gaps + what least squares do not explain + what is in no
- * row. */
+/* The balance: measured = rows + idle + gaps + residual of least squares + energy in no row. */
 static void balance_facts(struct row_view *v)
 {
     static const struct {

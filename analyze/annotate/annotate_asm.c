@@ -16,7 +16,7 @@
 enum {
     MAX_CODE = 1 << 24, /* bytes in a piece of code */
     NEAR = 256,         /* without symbols: addresses closer than this are in one piece */
-    TAIL = 16           /* bytes to show after the last address of such a piece */
+    TAIL = 16           /* bytes to show after the last address of a piece without symbols */
 };
 
 /* The file of MODULE. PLACE is an address in it. */

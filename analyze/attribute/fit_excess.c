@@ -1,4 +1,4 @@
-/* By how much the products of estimated CPU times are too large.
+/* The amount by which the products of estimated CPU times are too large.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_excess.h"
 

@@ -1,4 +1,4 @@
-/* By how much the products of CPU times are too large if each sample has its own interval.
+/* The amount by which the products of CPU times are too large if each sample has its own interval.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_own.h"
 

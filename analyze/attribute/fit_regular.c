@@ -140,7 +140,7 @@ bool fit_is_regular(const struct fit_windows *w)
            is_exact(v);
 }
 
-/* ---- what samples get ---- */
+/* ---- the CPU time of samples ---- */
 
 /* The value at the beginning of each interval of the line from the sample before it to the sample
  * after it. */
@@ -303,7 +303,7 @@ static void prepare(struct regular *r)
     r->ready = true;
 }
 
-/* ---- what intervals add ---- */
+/* ---- contributions of intervals ---- */
 
 /* The CPU time that an interval contributes to four samples, from the second before its end to the
  * first after it. */
@@ -383,7 +383,7 @@ INLINE void begin_segment(struct regular *r, const struct segment *s, size_t n, 
                s->begins_cut || first < end ? 4 : 0, &add);
 }
 
-/* Ends it: subtracts what later intervals contribute to its samples. */
+/* Ends the segment: subtracts what later intervals contribute to its samples. */
 INLINE void end_segment(struct regular *r, const struct segment *s, size_t n, size_t j,
                         size_t first, size_t end)
 {

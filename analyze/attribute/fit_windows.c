@@ -531,7 +531,7 @@ static void look_for_averages(const struct fit_windows *w)
     }
 }
 
-/* The last thread sample before K in which the thread ran, or STRETCH_NONE. */
+/* The last thread sample before K in which the thread ran; STRETCH_NONE: none. */
 static uint32_t ran_before(const struct fit_view *v, size_t k)
 {
     uint32_t p = v->uses[k].previous;

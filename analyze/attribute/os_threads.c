@@ -1,4 +1,4 @@
-/* Threads of the operating system.
+/* Finds the definitions of a profile that are the same thread of the operating system.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/os_threads.h"
 

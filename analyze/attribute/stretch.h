@@ -117,10 +117,9 @@ struct stretch {
     const double *each;    /* [count]: price of CPU time at the beginning of each interval [J/ns] */
     size_t odds;           /* intervals whose halves do not both have the price EACH */
     uint16_t odd[STRETCH]; /* their numbers */
-    double
-        idle[STRETCH + STRETCH_ROOM]; /* idle energy in it [J]; with SUMS, only the last is set */
-    struct packed_words idle_sum;     /* with SUMS */
-    bool any_idle;                    /* IDLE and IDLE_SUM are set; otherwise, all is 0 */
+    double idle[STRETCH + STRETCH_ROOM];  /* idle energy in it [J]; with SUMS, only the last */
+    struct packed_words idle_sum;         /* with SUMS */
+    bool any_idle;                        /* IDLE and IDLE_SUM are set; otherwise, all is 0 */
     double other[STRETCH + STRETCH_ROOM]; /* energy of other programs, if they used CPU time [J] */
     double rest;                          /* remainder, for threads with room [J] */
     double most;                          /* highest power [J/ns] */

@@ -21,7 +21,7 @@ struct compare_options {
     /* Options that select the rows to compare; totals remain those of all rows. */
     bool common; /* only rows that all run sets have */
     double threshold,
-        cumulative; /* [0, 1] rows with this share of the base; largest ones that add up to it; 0: all */
+        cumulative; /* [0, 1] with this share of the base, or largest that add up to it; 0: all */
     size_t largest; /* number of rows of the base; 0: all */
     bool by_energy; /* shares and sizes are of energy, otherwise of time */
 };

@@ -19,7 +19,7 @@ struct compare_report {
     enum error_function error;
     enum error_aggregate aggregate;
     enum compare_sort
-        sort; /* largest first, p smallest first; of several run sets, the most extreme value counts */
+        sort; /* largest first, p smallest first; of several run sets, by the most extreme value */
     bool other_weights;       /* weights are shares of the only other run set, not of the base */
     size_t top;               /* maximum number of rows; 0: all */
     const char *const *names; /* of the run sets; distinct */

@@ -30,7 +30,7 @@ enum compare_test compare_test_of(const struct compare *c, size_t other, enum co
         return TEST_WELCH;
     bool sampled = c->sets[0].total.samples > 0 || c->sets[other].total.samples > 0;
     if (!sampled || is_ratio(metric) || metric == COMPARE_INCLUSIVE)
-        return TEST_NONE; /* one run does not show how ratios vary; times of calls are not sampled */
+        return TEST_NONE; /* one run shows no variation of ratios; times of calls are not sampled */
     return TEST_SAMPLING;
 }
 

@@ -98,7 +98,7 @@ static int walk_samples(const struct walk *walk, struct pbin_reader *reader,
 
 struct one_sample {
     double time, value;
-    size_t end; /* of its part of the stays */
+    size_t end; /* end of its part of STAYS */
 };
 
 struct stay {
