@@ -2,10 +2,10 @@
  *
  * A sampler that looks at threads at random moments may read the CPU time of a thread only now and
  * then, and divide it equally among the n looks since then that found the thread running; each gets
- * c. A window that ends in between gets c for each of its looks, which is right on average. If the
- * moments are independent, k consecutive looks in a window have the variance c^2 k (n - k) / (n -
- * 1), and the covariance of k looks in one window and l in another is -c^2 k l / (n - 1). Random
- * signs, minus their mean over the n looks, have these squares and products on average. Each look
+ * c. A window that ends in between gets c for each of its looks, which is right on average. For
+ * independent moments, k consecutive looks in a window have the variance c^2 k (n - k) / (n - 1),
+ * and the covariance of k looks in one window and l in another is -c^2 k l / (n - 1). Random signs,
+ * minus their mean over the n looks, have these squares and products on average. Each look
  * therefore gets such an error e, with which CPU times are estimated two more times: the products
  * of x + e and of x - e exceed those of x by as much as those of x exceed the true ones.
  *
@@ -25,7 +25,7 @@
 enum { MAX_OPEN = 5, MAX_LEFT_OPEN = 20 };
 enum {
     LONG = 32,        /* looks per window that found a thread running */
-    LEAST_LENGTH = 16 /* samples: a thread that always runs shares CPU time among these */
+    LEAST_LENGTH = 16 /* samples among which a thread that always runs shares CPU time */
 };
 #define MAX_SPREAD 2. /* squared coefficient of variation of intervals; above it, some are gaps */
 
