@@ -15,7 +15,7 @@ void id_map_free(struct id_map *map)
     *map = (struct id_map){0};
 }
 
-/* Threads come and go throughout a run: drops free places before they dominate. */
+/* Threads come and go throughout a run: removes free places before they dominate. */
 static void compact(struct id_map *map)
 {
     size_t kept = 0;

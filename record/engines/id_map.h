@@ -6,13 +6,13 @@
 #include "base/intern.h"
 
 struct id_map {
-    struct numbers numbers; /* of the IDs: places in ITEMS */
+    struct numbers numbers; /* IDs; the number of an ID is its place in ITEMS */
     struct id_item {
         uint32_t id;
         void *item; /* NULL: removed */
     } * items;
-    size_t used, capacity; /* places, free ones included */
-    size_t count;          /* items */
+    size_t used, capacity; /* places, including free ones */
+    size_t count;          /* number of items */
 };
 
 /* Frees the map, but not its items. */
@@ -25,11 +25,12 @@ static inline void *id_map_find(const struct id_map *map, uint32_t id)
     return place != INTERN_NONE ? map->items[place].item : NULL;
 }
 
-/* Sets the item of ID to ITEM; NULL removes it. Removing does not move other items, adding may. */
+/* Sets the item of ID to ITEM; NULL removes it. Adding an item may move others; removing one does
+ * not. */
 void id_map_set(struct id_map *map, uint32_t id, void *item);
 
-/* The next item at or after place *PLACE, which is set to the place after it; NULL at the end. Items may be removed
- * between two calls. */
+/* Returns the next item at or after place *PLACE, and sets *PLACE to the place after it; NULL at
+ * the end. Items may be removed between two calls. */
 void *id_map_next(const struct id_map *map, size_t *place);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "record/engine.h"
 
-enum { LATENCY_STEPS = 8, LATENCY_SLOTS = 64 * LATENCY_STEPS }; /* eighths of a power of two */
+enum { LATENCY_STEPS = 8, LATENCY_SLOTS = 64 * LATENCY_STEPS }; /* eight per power of two */
 
 /* All zero: empty. */
 struct latency {

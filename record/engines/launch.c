@@ -10,7 +10,7 @@
 
 #include "record/engines/spawn.h"
 
-/* Follows the child to its exec. Returns 0 there, or -1 when it ended. */
+/* Follows the child until it calls exec. Returns 0 then, or -1 if the child has ended. */
 static int follow(pid_t pid)
 {
     int status;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "record/engines/signals.h"
 
-/* Forks, seizes the child with the ptrace options OPTIONS and lets it execute COMMAND (ends in
+/* Forks, seizes the child with the ptrace options OPTIONS and lets it execute COMMAND (ends with
  * NULL). Returns its PID, stopped at PTRACE_EVENT_EXEC; or -1 with ERR filled and *STATUS as in
  * engine.h. */
 pid_t launch(char *const *command, unsigned long options, const struct signals *signals,

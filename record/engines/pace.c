@@ -8,11 +8,12 @@
 
 /* The program runs for at least this part of an interval; otherwise samples would show the effects of sampling. */
 static const double floor_part = 0.1;
-static const double backlog = 2; /* intervals that may be made up for */
-/* [ns] The rate must not follow the phases of the program: a sample of threads that wait costs little, and a rate that
- * rises while they wait would show too much of what they do first. */
+static const double backlog = 2; /* number of intervals that may be made up for */
+/* [ns] The rate must not follow the phases of the program: samples of waiting threads cost little,
+ * and if the rate rose during a wait, the first thing that threads do after it would be sampled too
+ * often. */
 static const double memory = 1e9;
-static const double outlier = 4; /* times the usual cost: the sampler was preempted */
+static const double outlier = 4; /* times the usual cost: above this, the sampler was preempted */
 
 static double interval(struct pace *pace)
 {

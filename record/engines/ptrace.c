@@ -15,7 +15,7 @@
 #include "record/engines/launch.h"
 #include "record/engines/ptrace.h"
 
-enum { BEHIND = 8, FIRST = 16 };          /* samples; events */
+enum { BEHIND = 8, FIRST = 16 };          /* BEHIND: samples; FIRST: events */
 static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
 
 uint64_t ptrace_time(const struct engine_run *run)
@@ -57,7 +57,8 @@ unsigned long ptrace_options(const struct engine_run *run, const struct tracee *
     return stops ? options | PTRACE_O_TRACEEXIT : options;
 }
 
-/* The duration is over: terminates the program, and later kills it; detaches from attached ones. */
+/* At the end of the duration, terminates a started program, and kills it later; detaches from
+ * attached ones. */
 static void expire(struct engine_run *run, uint64_t now)
 {
     if (run->expires == 0 || now < run->expires)
@@ -84,7 +85,8 @@ static bool program_is_stopped(const struct engine_run *run)
     return true;
 }
 
-/* The shell regards the job as one: if the terminal stops the program, stop as well. */
+/* The shell treats the program and the sampler as one job: if the terminal stops the program, the
+ * sampler stops as well. */
 static void follow_job(struct engine_run *run, uint64_t now)
 {
     if (run->stop_signal == 0)
@@ -112,8 +114,9 @@ static void on_signal(struct engine_run *run, const siginfo_t *info)
         kill(run->pid, info->si_signo);
 }
 
-/* Handles pending events until the next sample is due: what threads run when they have just ended, or begun, would otherwise be seen
- * too often, because samples would wait for these events. Only if events have been pending for many samples, some come first. */
+/* Handles pending events until the next sample is due. If samples waited for events, the code that
+ * threads run just before they end and just after they begin would be seen too often. If events
+ * have been pending for many samples, some are handled before the sample. */
 static void take_events(struct engine_run *run, uint64_t until)
 {
     int first = run->behind > BEHIND ? FIRST : 0;
@@ -124,7 +127,7 @@ static void take_events(struct engine_run *run, uint64_t until)
         }
 }
 
-/* Handles events before each wait: the SIGCHLD may have been consumed during a sample. */
+/* Handles events before each wait, because SIGCHLD may have been consumed during a sample. */
 static void step(struct engine_run *run)
 {
     siginfo_t info;
@@ -151,7 +154,8 @@ static void step(struct engine_run *run)
     expire(run, now);
 }
 
-/* A started program waits until the sampler has read its image; attaching reports what already exists. */
+/* A started program waits until the sampler has read its image; attaching reports the existing
+ * processes and threads. */
 static void report_start(struct engine_run *run)
 {
     const struct engine_hooks *hooks = run->hooks;
@@ -192,8 +196,10 @@ static void trace(struct engine_run *run)
     ptrace_last_sample(run);
 }
 
-/* A tracer that gets its CPU late sees the program waiting rather than computing. It uses little time, and its children
- * do not inherit this. Returns its real-time priority, the lowest unless it was started with another one; 0: none. */
+/* A tracer that gets its CPU late sees the program waiting instead of computing. A real-time
+ * priority is harmless: the tracer uses little time, and its children do not inherit the priority.
+ * Returns the priority, which is the lowest one unless the sampler was started with another; 0:
+ * none. */
 static int be_prompt(void)
 {
     struct sched_param own = {.sched_priority = 0};
@@ -246,7 +252,8 @@ static void *tracer(void *opaque)
     int failed = run->command != NULL ? start_program(run) : ptrace_attach(run);
     run->cancelled = failed != 0;
     if (!run->cancelled) {
-        descriptors_raise(); /* both after the fork: the program would inherit them */
+        /* this and the priority only after the fork: the program would inherit them */
+        descriptors_raise();
         run->priority = be_prompt();
         if (run->priority == 0)
             nudge_start(&run->nudge);

@@ -1,7 +1,8 @@
 /* Internal to record/engines/ptrace*.c: the state of a run of the ptrace engine.
  *
- * Everything except start, run and delete happens in one thread, the tracer, because for the kernel a tracer is a
- * thread. When it ends, all its tracees are detached without stopping.
+ * Everything except start, run and delete happens in one thread, the tracer, because the kernel
+ * identifies a tracer by its thread. When this thread ends, all its tracees are detached without
+ * being stopped.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PTRACE_H
 #define RECORD_ENGINES_PTRACE_H
@@ -24,53 +25,56 @@ struct engine_run {
     const struct engine_hooks *hooks;
     struct engine_result *result;
     struct error *err;
-    int *failure; /* exit status for the error */
+    int *failure; /* exit status that belongs to ERR */
     pthread_t tracer;
     sem_t started, go;
     struct signals signals;
-    pid_t pid; /* of the program, 0: none */
+    pid_t pid; /* of the program; 0: none */
     struct tracees tracees;
-    cpu_set_t cpus, used;       /* CPUs that the sampler may use; that it uses */
+    cpu_set_t cpus, used;       /* CPUs that the sampler may use; those that it uses */
     struct engine_thread *rows; /* of the sample being taken: ended threads first */
     size_t row_count, row_capacity;
     uint64_t turns; /* interrupts so far */
-    size_t awaited; /* threads that were interrupted for the sample and have not stopped */
-    /* absolute [ns]: end of the last wait; when the sample was due, or the sampler woke for it, if later; start of the sample; last
-     * resumption of a thread for it */
+    size_t awaited; /* threads that were interrupted for the sample and have not stopped yet */
+    /* absolute [ns]: end of the last wait; when the sample was due, or when the sampler woke for
+     * it, if later; start of the sample; last time that a thread was resumed for it */
     uint64_t woken, moment, begin, resumed;
-    int priority; /* with a real-time priority the sampler gets a CPU at once; 0: it has none */
-    struct nudge nudge; /* if it has none */
-    struct tracee self; /* the tracer, with its times at the wake-up for the sample */
+    int priority;       /* real-time, with which the sampler gets a CPU at once; 0: none */
+    struct nudge nudge; /* used without a real-time priority */
+    struct tracee self; /* the tracer, with its times when it woke for the sample */
     uint64_t late;      /* delay of that wake-up [ns] */
     bool sleepers;      /* a thread of the last sample sometimes sleeps */
-    bool crowded;       /* a process is */
-    bool faulting;      /* a process had page faults lately */
-    bool calling;       /* a process was seen in system calls lately */
+    bool crowded;       /* a process is crowded */
+    bool faulting;      /* a process had page faults recently */
+    bool calling;       /* a process was recently seen in system calls */
     bool away;          /* the sampler avoids the CPUs of threads */
-    int widest;         /* on how many CPUs threads ran at a time lately ... */
-    int widest_for;     /* ... which is remembered for so many samples */
-    size_t born;        /* threads when it last chose a CPU */
-    int births_for;     /* for so many samples, new ones are remembered */
+    int widest;         /* highest recent number of CPUs that ran threads at the same time ... */
+    int widest_for;     /* ... and for how many samples it is still remembered */
+    size_t born;        /* number of threads added when it last chose a CPU */
+    int births_for;     /* for how many samples recent births are still remembered */
     bool at_once;       /* the sampler did not wait for a CPU when it woke */
-    bool any_late;      /* a thread was seen late, and had been on a CPU: ptrace_late */
-    /* Sightings in user code on the CPU of the sampler, of threads that sometimes sleep; those that the scheduler's
-     * counts confirm. */
+    bool any_late;      /* a thread was seen late, and had been on a CPU: see ptrace_late */
+    /* Sightings in user code of threads that sometimes sleep and were probably preempted by the
+     * sampler; those that the counts of the scheduler confirm. */
     uint64_t likely, exact;
     struct pace pace;
-    uint64_t next_ticks;  /* when to read the ticks of processes again [ns], absolute */
-    uint64_t next_tick;   /* absolute, UINT64_MAX: with the next sample */
-    uint64_t read, every; /* the last reading of power; from the one before to it [ns of the run] */
-    uint64_t ticking;     /* CPU time for ticks since the last sample [ns] */
-    int behind;           /* samples since no event was pending */
-    double contended;     /* part of the last samples in which a thread waited for a CPU */
-    uint64_t stops, probes, probed; /* stops; twice in a row; CPU time between the two [ns] */
+    uint64_t next_ticks; /* when to read the ticks of processes again [ns], absolute */
+    /* when to read power between samples, absolute; UINT64_MAX: only with samples */
+    uint64_t next_tick;
+    /* time of the last reading of power [ns of the run]; from the reading before to it [ns] */
+    uint64_t read, every;
+    uint64_t ticking; /* CPU time used for reading power since the last sample [ns] */
+    int behind;       /* number of samples since no event was pending */
+    double contended; /* fraction of the recent samples in which a thread waited for a CPU */
+    /* stops; pairs of stops that were measured; CPU time between the two [ns] */
+    uint64_t stops, probes, probed;
     struct latency latency;
-    uint64_t start, last; /* [ns]: of the run, absolute; of the last sample, since then */
-    uint64_t expires;     /* 0: never */
-    int stop_signal;      /* the terminal stopped the job ... */
-    uint64_t stop_until;  /* ... which holds until then */
+    uint64_t start, last; /* start of the run [ns], absolute; last sample [ns of the run] */
+    uint64_t expires;     /* when to end or kill the program [ns], absolute; 0: never */
+    int stop_signal;      /* with which the terminal stopped the job; 0: none ... */
+    uint64_t stop_until;  /* ... and until when the sampler expects the program to stop */
     bool traced;          /* the tracer exists */
-    bool cancelled;       /* the run was deleted before it started */
+    bool cancelled;       /* the run could not start, or was deleted before it did */
     bool sampling, asked_to_end, ended;
 };
 
@@ -90,37 +94,41 @@ void ptrace_find_threads(struct engine_run *run, struct process *process);
 bool ptrace_take_event(struct engine_run *run);
 /* The same for stops only, which is faster. */
 bool ptrace_take_stop(struct engine_run *run);
-/* Adds to the next sample the CPU time of threads of a crowded PROCESS that were never seen: TOTAL without that of
- * known ended threads and LIVE, that of known live threads [ns]. */
+/* Adds to the next sample the CPU time of those threads of a crowded PROCESS that were never seen:
+ * TOTAL minus the CPU time of known ended threads and of known live threads (LIVE) [ns]. */
 void ptrace_add_unseen(struct engine_run *run, struct process *process, uint64_t total,
                        uint64_t live);
 /* Reports that a process has an image, of kind HOW and with parent image PARENT. */
 void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_how how,
                       uint32_t parent);
 
-/* Reports where the kernel's ticks have found PROCESS since they were last read. */
+/* Reports the CPU time in user code and in the kernel that the ticks of the kernel have counted for
+ * PROCESS since they were last read. */
 void ptrace_read_ticks(struct engine_run *run, struct process *process);
 
-/* ptrace_sample.c: call before the wait for a sample. */
+/* ptrace_sample.c: to be called before the wait for a sample. */
 void ptrace_rest(struct engine_run *run);
-/* Power has a new value since READ of the run: delivers a sample without threads, at which CPU times are divided. */
+/* Power has a new value, read at READ of the run [ns]: delivers a sample without threads, at which
+ * CPU times are divided. */
 void ptrace_mark(struct engine_run *run, uint64_t read);
-/* Are readings of power far enough apart for that, and do threads share CPUs? Otherwise samples show better when they ran. */
+/* Returns whether readings of power are far enough apart for that, and threads share CPUs.
+ * Otherwise, samples are a better indication of when threads ran. */
 bool ptrace_divides(const struct engine_run *run);
-/* If threads have stopped late, and were on a CPU when they were interrupted, delivers a sample in which only these ran. If a late
- * sighting instead replaced the sighting at the next sample, it would hide what the thread runs when it has a CPU again: the code
- * after the function in which it lost the CPU, if that function was about to end. */
+/* If threads have stopped late, and were on a CPU when they were interrupted, delivers a sample in
+ * which only these ran. If a late sighting replaced the sighting of the next sample, it would hide
+ * the code that the thread runs when it has a CPU again: if the function in which it lost the CPU
+ * was about to end, this is the code after that function. */
 void ptrace_late(struct engine_run *run);
 /* Takes and delivers a sample of all threads. */
 void ptrace_sample(struct engine_run *run);
-/* An AWAITED one has stopped: reads its PC and times. */
+/* Reads the PC and times of an AWAITED thread that has stopped. */
 void ptrace_see(struct engine_run *run, struct tracee *tracee);
-/* Stops waiting for an AWAITED one. */
+/* Stops waiting for an AWAITED thread. */
 void ptrace_give_up(struct engine_run *run, struct tracee *tracee);
 /* Gives the sampler a higher real-time priority than the thread TID, which would otherwise keep the sampler off its
  * CPU. */
 void ptrace_outrank(struct engine_run *run, pid_t tid);
-/* Adds to the next sample: a row; the final CPU time of a thread. */
+/* Add to the next sample: a row; the final CPU time of a thread. */
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row);
 void ptrace_add_total(struct engine_run *run, const struct tracee *tracee);
 /* The last sample: the CPU times of all remaining threads, and of those that have ended since the previous one. */

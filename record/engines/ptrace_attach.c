@@ -10,7 +10,8 @@
 #include "record/engines/ptrace.h"
 #include "record/process.h"
 
-/* Returns 1 when the thread is new and seized, 0 when it is known or has ended, -1 with the error set. */
+/* Returns 1 if the thread is new and was seized, 0 if it is known or has ended, -1 with the error
+ * set. */
 static int seize(struct engine_run *run, struct process *process, pid_t tid)
 {
     if (tracees_find(&run->tracees, tid) != NULL)
@@ -31,7 +32,8 @@ static int seize(struct engine_run *run, struct process *process, pid_t tid)
                            (int)tid);
 }
 
-/* One pass over the threads of PROCESS. Returns how many were new, or -1. */
+/* Makes one pass over the threads of PROCESS. Returns how many were new, or -1 with the error
+ * set. */
 static int seize_threads(struct engine_run *run, struct process *process)
 {
     pid_t *tids;
@@ -46,7 +48,8 @@ static int seize_threads(struct engine_run *run, struct process *process)
     return done < 0 ? -1 : news;
 }
 
-/* A seized thread announces the threads it creates: once a pass finds no new one, all are known. */
+/* A seized thread announces the threads that it creates: once a pass finds no new thread, all are
+ * known. */
 static int attach_to(struct engine_run *run, pid_t id)
 {
     pid_t parent = 0, pid = process_of(id, &parent);
@@ -69,7 +72,8 @@ static int attach_to(struct engine_run *run, pid_t id)
     return news;
 }
 
-/* Earlier CPU time does not belong to this profile, whether these threads used it or threads that have ended. */
+/* Excludes earlier CPU time from this profile, whether it was used by these threads or by threads
+ * that have ended. */
 static void count_from_now(struct tracees *tracees)
 {
     for (size_t i = 0; i < tracees->process_count; i++) {
@@ -87,7 +91,8 @@ static void count_from_now(struct tracees *tracees)
     }
 }
 
-/* Are all threads of PROCESS known? Their folder has a link for itself, one for its parent, and one for each thread. */
+/* Returns whether all threads of PROCESS are known. The folder of its threads has a link for
+ * itself, one for its parent, and one for each thread. */
 static bool is_complete(const struct process *process)
 {
     struct stat st;

@@ -1,7 +1,8 @@
-/* What the kernel reports about threads: stops, forks, clones, execs, ends.
+/* Handles the events that the kernel reports about threads: stops, forks, clones, execs, ends.
  *
- * Any stop - our interrupt, a signal, a clone - answers a pending interrupt, because any trap clears it. So every stop
- * counts, in any order, and keeps its signal until the thread is resumed, which is immediately.
+ * Any stop - our interrupt, a signal, a clone - answers a pending interrupt, because any trap
+ * clears it. Therefore every stop counts, in any order. Its signal is kept until the thread is
+ * resumed, which is immediately.
  * SPDX-License-Identifier: MIT */
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -15,10 +16,11 @@
 
 /* Children of this thread only: other children of the sampler (a power source) are waited for elsewhere. */
 enum { ANY_CHILD = __WALL | __WNOTHREAD };
-enum { PROBE = 64 }; /* stops between those that are measured */
+enum { PROBE = 64 }; /* number of stops from one measured stop to the next */
 static const uint64_t most_cost = SECOND / 10000;
-enum { CROWD = 64 }; /* births between readings of the clock */
-/* The unseen threads of a process share the thread ID UNSEEN | PID: no PID is as large. */
+enum { CROWD = 64 }; /* number of births from one reading of the clock to the next */
+/* The unseen threads of a process share the thread ID UNSEEN | PID: PIDs are smaller than
+ * UNSEEN. */
 #define UNSEEN UINT32_C(0x40000000)
 
 void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_how how,
@@ -29,7 +31,7 @@ void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_
                               .start = ptrace_time(run),
                               .parent = parent,
                               .how = (uint8_t)how,
-                              .path = how == RAW_FORK ? (char *)"" : NULL}; /* as its parent */
+                              .path = how == RAW_FORK ? (char *)"" : NULL}; /* that of its parent */
     process->image = run->hooks->image(run->hooks->context, &image);
     process->seen = false;
     if (how != RAW_FORK)
@@ -70,8 +72,8 @@ static void add_process(struct engine_run *run, pid_t pid, const struct process 
     add_thread(run, process, pid);
 }
 
-/* A program that creates threads this fast would lose half of its time to the stops at their births. Other
- * programs, and these stops, make it slower than it could be, so its CPU time decides. */
+/* A program that creates threads this fast would spend half of its time on the stops at their
+ * births. Other programs, and these stops, slow it down, so its CPU time is what decides. */
 static void count_birth(struct process *process)
 {
     static const uint64_t fast = CROWD * SECOND / 2500, slow = CROWD * SECOND / 500;
@@ -84,7 +86,8 @@ static void count_birth(struct process *process)
     process->births_cpu = cpu;
 }
 
-/* The kernel traces new threads and processes from their first instruction; clone creates both. */
+/* The kernel traces new threads and processes from their first instruction. A clone event may
+ * announce either. */
 static void on_birth(struct engine_run *run, const struct tracee *maker, int event)
 {
     unsigned long message;
@@ -100,7 +103,8 @@ static void on_birth(struct engine_run *run, const struct tracee *maker, int eve
         add_process(run, tid, maker->process);
 }
 
-/* A new thread that stopped before its creator did. Returns NULL when it is not followed, or has ended. */
+/* Handles a new thread that stopped before its creator did. Returns NULL if it is not followed, or
+ * has ended. */
 static struct tracee *on_stranger(struct engine_run *run, pid_t tid)
 {
     pid_t parent = 0, pid = process_of(tid, &parent);
@@ -138,7 +142,7 @@ static void set_options(struct engine_run *run, struct tracee *tracee)
     ptrace(PTRACE_SETOPTIONS, tracee->tid, 0, ptrace_options(run, tracee));
 }
 
-/* Once it was seen running, or has had threads, a process stops at its end. */
+/* Makes a process stop at its end once it was seen running, or has had several threads. */
 static void follow_to_its_end(struct engine_run *run, struct tracee *tracee, int event)
 {
     struct process *process = tracee->process;
@@ -149,9 +153,9 @@ static void follow_to_its_end(struct engine_run *run, struct tracee *tracee, int
     set_options(run, tracee);
 }
 
-/* The thread that called exec has become the leader, with its own CPU time; the kernel does not report the end of the
- * old leader. The old leader has used the time of the process minus that of all other threads. The leader's count
- * continues from there. */
+/* The thread that called exec has become the leader, with its own CPU time; the kernel does not
+ * report the end of the old leader. The CPU time of the old leader is that of the process minus
+ * that of all other threads. The count of the leader continues from there. */
 static void become_leader(struct engine_run *run, struct tracee *caller, struct tracee *leader)
 {
     struct process *process = leader->process;
@@ -174,7 +178,7 @@ static void become_leader(struct engine_run *run, struct tracee *caller, struct 
     leader->uncounted = time.cpu - before;
 }
 
-/* Some of its threads may not be traced, but the ticks are those of all. */
+/* Some threads of a process may not be traced, but its ticks include all threads. */
 void ptrace_read_ticks(struct engine_run *run, struct process *process)
 {
     uint64_t user, system;
@@ -223,7 +227,8 @@ static void on_exec(struct engine_run *run, struct tracee *leader)
     ptrace_new_image(run, process, RAW_EXEC, RAW_NO_IMAGE);
 }
 
-/* The leader is about to end, usually with the process: the last chance to read its mappings. */
+/* The leader is about to end, usually with the process: this is the last chance to read its
+ * mappings. */
 static void on_leader_exit(struct engine_run *run, struct tracee *tracee)
 {
     ptrace_give_up(run, tracee);
@@ -233,8 +238,9 @@ static void on_leader_exit(struct engine_run *run, struct tracee *tracee)
                                  ptrace_time(run));
 }
 
-/* What a stop costs the thread is part of its CPU time in the kernel. A thread that is interrupted while it is stopped
- * stops again before it leaves the kernel: the CPU time between the two is that of one stop. */
+/* The cost of a stop is part of the thread's CPU time in the kernel. A thread that is interrupted
+ * while it is stopped stops again before it leaves the kernel: the CPU time between the two stops
+ * is the cost of one. */
 static void probe(struct engine_run *run, struct tracee *tracee, bool awaited)
 {
     struct run_time time;
@@ -250,7 +256,8 @@ static void probe(struct engine_run *run, struct tracee *tracee, bool awaited)
         tracee->probed = tracee->run.cpu;
 }
 
-/* The first process of a PID namespace does not die of its own fault while it is traced: it would fault again, forever. */
+/* Returns whether a thread would fault forever: while the first process of a PID namespace is
+ * traced, its own faults do not kill it, but are repeated. */
 static bool faults_forever(const struct tracee *tracee)
 {
     siginfo_t info;
@@ -269,11 +276,12 @@ static bool faults_forever(const struct tracee *tracee)
            process_is_init(tracee->process->pid, tracee->signal);
 }
 
-/* Lets a thread die unseen, with its process: the kernel reports the end only to the parent. */
+/* Stops tracing a thread that is about to die with its process: the kernel then reports the end
+ * only to the parent. */
 static void abandon(struct engine_run *run, struct tracee *tracee)
 {
     struct process *process = tracee->process;
-    bool is_last = process->threads == 1; /* otherwise, the end of the others is reported */
+    bool is_last = process->threads == 1; /* otherwise, the end of the others will be reported */
     retire(run, tracee);
     if (is_last) {
         ptrace_add_unseen(run, process, process_cpu(process->pid), 0);
@@ -302,7 +310,7 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
         ptrace_see(run, tracee);
     else if (tracee->group_stop)
         tracee_read_pc(tracee); /* no longer possible while it listens */
-    if (newborn)                /* it has the options of its creator */
+    if (newborn)                /* it has the ptrace options of its creator */
         set_options(run, tracee);
     else
         follow_to_its_end(run, tracee, event);
@@ -338,7 +346,8 @@ static uint64_t time_of(const struct timeval *time)
     return (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_usec * 1000;
 }
 
-/* CPU time without children; the kernel includes those that were waited for, usually all. */
+/* Returns the CPU time of PROCESS without its children. The kernel includes the children that were
+ * waited for, usually all. */
 static struct raw_cpu own_time(const struct process *process, uint64_t total,
                                const struct rusage *usage)
 {
@@ -370,7 +379,8 @@ static void on_process_end(struct engine_run *run, struct process *process, uint
     tracees_remove_process(&run->tracees, process);
 }
 
-/* Does PROCESS end with its last thread here? It was attached to when its leader had ended. */
+/* Returns whether PROCESS ends with its last traced thread: it was attached to after its leader had
+ * ended. */
 static bool is_leaderless(const struct engine_run *run, const struct process *process)
 {
     return process->threads == 1 && tracees_find(&run->tracees, process->pid) == NULL &&
@@ -404,7 +414,7 @@ static void on_end(struct engine_run *run, struct tracee *tracee)
     run->ended |= run->tracees.count == 0;
 }
 
-/* Handles a stop of the thread selected by WHICH and ID; false: none is pending. */
+/* Handles a stop of the thread selected by WHICH and ID; false: no stop is pending. */
 static bool take_stop(struct engine_run *run, idtype_t which, pid_t id)
 {
     siginfo_t info = {0};
@@ -424,7 +434,8 @@ bool ptrace_take_stop(struct engine_run *run)
     return take_stop(run, P_ALL, 0);
 }
 
-/* Exiting costs a thread CPU time too. Its times can be read until it is reaped: read them just before. */
+/* A thread also uses CPU time when it exits. Its times can be read until it is reaped, so they are
+ * read just before. */
 bool ptrace_take_event(struct engine_run *run)
 {
     siginfo_t info = {0};

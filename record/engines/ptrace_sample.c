@@ -1,7 +1,7 @@
-/* A sample: each running thread is stopped, read and resumed; waiting threads are only read.
+/* Takes a sample: each running thread is stopped, read and resumed; waiting threads are only read.
  *
- * Stopping a waiting thread would wake it: that CPU time would be counted as the program's, and some system calls would
- * end with EINTR. The kernel shows where it waits.
+ * Stopping a waiting thread would wake it: its CPU time for that would be counted as the program's,
+ * and some system calls would end with EINTR. The kernel shows where it waits.
  * SPDX-License-Identifier: MIT */
 #include <sched.h>
 #include <signal.h>
@@ -11,30 +11,30 @@
 #include "record/engines/ptrace.h"
 #include "record/process.h"
 
-/* A thread that waits for a CPU stops late; one in an uninterruptible wait (a dead file server) does not stop. A sample
- * does not wait for them longer than half an interval. */
+/* A thread that waits for a CPU stops late; one in an uninterruptible wait (a dead file server)
+ * does not stop. A sample waits for such threads for at most half an interval, within these
+ * limits. */
 static const uint64_t least_patience = SECOND / 5000, most_patience = SECOND / 100;
-/* At most this passes between the moment at which the scheduler preempts a thread for the sampler and the sampler's
- * first reading of the clock. */
+/* The longest time from the moment at which the scheduler preempts a thread for the sampler to the
+ * sampler's first reading of the clock. */
 static const uint64_t switch_time = SECOND / 100000;
 
 static const uint64_t soon =
-    SECOND /
-    10000; /* a running thread has stopped, and a timer has woken the sampler, after this time */
+    SECOND / 10000; /* within this time, a running thread stops, and a timer wakes the sampler */
 
 /* Most threads on another CPU stop within this time. */
 static const uint64_t poll_time = SECOND / 20000;
 
-/* Long enough for some ticks of the kernel, at 100 to 1000 Hz. */
+/* Includes some kernel ticks, at 100 to 1000 Hz. */
 static const uint64_t ticks_every = SECOND / 10;
 
-enum { PASSES = 8 }; /* over the threads of processes that create many */
+enum { PASSES = 8 }; /* over the threads of processes that create many threads */
 enum { LOOKS = 256 };
-enum { FAULTS = 5 }; /* page faults in that time: a huge page takes 0.1 ms */
-enum { MOVE = 32, MOVE_CALLING = 8, MOVE_FAULTING = 2 }; /* samples */
-enum { CALLS = 32 };   /* one sighting in this many in a system call is many */
+enum { FAULTS = 5 }; /* page faults within ticks_every: a huge page takes 0.1 ms */
+enum { MOVE = 32, MOVE_CALLING = 8, MOVE_FAULTING = 2 }; /* choose a CPU every so many samples */
+enum { CALLS = 32 };   /* one sighting in this many in a system call is frequent */
 enum { LATELY = 256 }; /* samples for which several busy CPUs, and births, are remembered */
-enum { STEADY = 4 };   /* sightings on a CPU in a row; then it is expected there */
+enum { STEADY = 4 };   /* sightings on a CPU in a row, after which another is expected */
 
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
 {
@@ -42,8 +42,10 @@ void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
     run->rows[run->row_count++] = *row;
 }
 
-/* A thread that waits for a CPU before it stops, or that stopped late, may have used CPU time since its times were read.
- * Windows of the power sensor must include it. Whether the thread has been on a CPU since then is still to be found out. */
+/* A thread that waits for a CPU before it stops, or that stopped late, may have used CPU time since
+ * its times were read. Windows of the power sensor must include this time. The other counts are
+ * left unchanged, because was_on_cpu still has to find out whether the thread has been on a CPU
+ * since then. */
 static void renew_cpu(struct tracee *tracee)
 {
     struct run_time time;
@@ -59,7 +61,7 @@ static void add_sighting(struct engine_run *run, struct tracee *tracee)
     bool faulted = in_kernel && tracee->faulted;
     bool preempted = tracee->preempted;
     tracee->ran = tracee->late = tracee->preempted = false; /* a sighting counts once */
-    if (tracee->pc == 0) /* has not stopped yet: its next row includes the time */
+    if (tracee->pc == 0) /* it has not stopped yet: its next row includes the time */
         return;
     ptrace_add_row(
         run,
@@ -75,14 +77,16 @@ static void add_sighting(struct engine_run *run, struct tracee *tracee)
                                (!ran && tracee->asleep ? RAW_ASLEEP : 0))});
 }
 
-/* Was it seen on a CPU, in a process for which that is recorded? */
+/* Returns whether the thread was seen on a CPU, in a process for which the CPU number is
+ * recorded. */
 static bool ran_on_known_cpu(const struct tracee *tracee)
 {
     return tracee->ran && !tracee->late && tracee->cpu >= 0 && tracee->cpu < CPU_SETSIZE;
 }
 
-/* When a thread of a crowded process has stopped, its CPU runs others, even some that began only then. Only the one that was
- * interrupted first was on the CPU at the moment of the sample. */
+/* When a thread of a crowded process has stopped, its CPU runs other threads, even some that were
+ * created after the sample began. Only the thread that was interrupted first was on the CPU at the
+ * moment of the sample. */
 static void keep_first_on_cpus(struct engine_run *run)
 {
     uint64_t first[CPU_SETSIZE];
@@ -121,17 +125,18 @@ void ptrace_add_total(struct engine_run *run, const struct tracee *tracee)
                                                     .flags = RAW_TOTAL});
 }
 
-/* Must it be stopped to read its PC? One that was just found in a crowded process is stopped in any case, as soon as possible,
- * because most of these do not live long. A thread that has been on no CPU since the last look is still where it was; one
- * that stopped after the end of the previous sample has been seen for this one. For one last seen on a CPU, the times
- * read then suffice to find out whether it has been there since. */
+/* Returns whether the thread must be stopped to read its PC. A thread that was just found in a
+ * crowded process is stopped in any case, as soon as possible, because most of these do not live
+ * long. A thread that has been on no CPU since its last look is still where it was. A thread that
+ * stopped after the end of the previous sample has already been seen for this one. If a thread was
+ * on a CPU at its last sighting, the times read then are sufficient for was_on_cpu. */
 static bool look(struct engine_run *run, struct tracee *tracee)
 {
     struct run_time time;
-    run->sleepers |= tracee->slept > 0; /* while it waits for a CPU, too */
+    run->sleepers |= tracee->slept > 0; /* even while it waits for a CPU */
     if (tracee->state != TRACEE_RUNNING)
         return false;
-    tracee->late = false; /* it waited then, and may run now */
+    tracee->late = false; /* it waited for a CPU then, and may run now */
     tracee->hasty = tracee->process->crowded && !tracee->timed;
     bool steady = tracee->steady >= STEADY && tracee->slept == 0;
     if (steady && !tracee_waits(tracee)) {
@@ -149,15 +154,16 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     bool waits = same || steady || (!tracee->hasty && tracee_waits(tracee));
     if (!same)
         tracee->asleep =
-            waits && tracee_read_time(tracee, &tracee->run); /* it may have run before */
+            waits && tracee_read_time(tracee, &tracee->run); /* it may have run in between */
     tracee->slept = waits && !same ? LOOKS : tracee->slept - (tracee->slept > 0);
     run->sleepers |= tracee->slept > 0;
     tracee->steady = waits ? 0 : tracee->steady;
     return !waits;
 }
 
-/* A thread on the CPU of the sampler was preempted by the sampler: after a page fault, unless the kernel is preemptible;
- * and exactly where it was, whereas one on another CPU may run to the end of its next system call. */
+/* A thread on the CPU of the sampler is preempted by the sampler: after the page fault, if it is in
+ * one, unless the kernel is preemptible; otherwise exactly where it was. In contrast, a thread on
+ * another CPU may continue to the end of its next system call. */
 static void watch(struct tracee *tracee)
 {
     int cpu = -1;
@@ -169,7 +175,7 @@ static void watch(struct tracee *tracee)
     tracee->same_cpu = known && cpu >= 0 && cpu == sched_getcpu();
 }
 
-/* The kernel counts a page fault when it has handled it, and stops the thread only then. */
+/* The kernel counts a page fault after handling it, and stops the thread only then. */
 static bool has_faulted(struct tracee *tracee)
 {
     uint64_t faults;
@@ -182,7 +188,8 @@ static void interrupt(struct engine_run *run, struct tracee *tracee)
     if (!look(run, tracee))
         return;
     bool first =
-        tracee->hasty && !tracee->process->faulting; /* its page faults need not be known before */
+        /* otherwise its page faults must be known before */
+        tracee->hasty && !tracee->process->faulting;
     if (!first)
         watch(tracee);
     tracee_interrupt(tracee);
@@ -206,25 +213,27 @@ static void find_threads(struct engine_run *run)
     }
 }
 
-/* Threads are not held until the last has stopped: all are interrupted at once, and one that waits for a CPU meanwhile
- * stays where it is. Looking at some of a crowded process takes as long as others need to start, and these must be seen as
- * well: what threads do first would otherwise be seen too rarely. */
+/* Threads are not held until the last one has stopped: all are interrupted at the same time, and a
+ * thread that waits for a CPU meanwhile does not move. While some threads of a crowded process are
+ * looked at, others start. These must be seen as well; otherwise, what threads do first would be
+ * seen too rarely. */
 static void interrupt_all(struct engine_run *run)
 {
     size_t done = 0;
     run->awaited = 0;
     for (int pass = 0; pass < PASSES && done < run->tracees.count; pass++) {
         size_t count = run->tracees.count;
-        for (size_t i = count; i-- > done;) /* those just found are the last */
+        for (size_t i = count; i-- > done;) /* the threads found last are at the end */
             interrupt(run, run->tracees.list[i]);
         done = count;
         find_threads(run);
     }
 }
 
-/* Without a real-time priority the sampler itself may wait for a CPU. If it got one late, the thread that had it was
- * preempted anyway, often in a system call: at no random moment. If the sampler waited when the thread had stopped, or was
- * busy for long, the time when it stopped is unknown. */
+/* Without a real-time priority, the sampler itself may wait for a CPU. If it got one late, the
+ * thread that had this CPU would have been preempted anyway, often in a system call, so the moment
+ * was not random. If the sampler waited after the thread had stopped, or was busy for long, the
+ * time at which the thread stopped is unknown. */
 static bool was_prompt(const struct engine_run *run, const struct tracee *tracee,
                        const struct run_time *self, uint64_t now)
 {
@@ -233,11 +242,12 @@ static bool was_prompt(const struct engine_run *run, const struct tracee *tracee
             (!tracee->stuck || now < run->woken + soon));
 }
 
-/* The interrupt that wakes the sampler also wakes threads on its CPU whose sleep ends up to 50 us later (timer slack),
- * more often than chance. They look like a thread that the sampler preempted in a system call, but for the times that
- * the scheduler counts: a thread that the sampler preempts, as soon as it wakes, waits exactly as long as the sampler
- * runs. If another one was woken with the sampler, one of the two waited longer than that. Only if a third one got the
- * CPU before the thread did, it is unknown how long the thread should have waited. */
+/* The interrupt that wakes the sampler also wakes threads on its CPU whose sleep ends up to 50 us
+ * later (timer slack), more often than chance. They look like a thread that the sampler preempted
+ * in a system call, except for the times counted by the scheduler: a thread that the sampler
+ * preempts as soon as it wakes waits exactly as long as the sampler runs. If another thread was
+ * woken together with the sampler, either the thread or the sampler waited longer than that. How
+ * long the thread should have waited is unknown only if a third thread got the CPU before it. */
 static bool was_preempted(const struct engine_run *run, const struct tracee *tracee,
                           uint64_t waited, const struct run_time *self)
 {
@@ -245,15 +255,17 @@ static bool was_preempted(const struct engine_run *run, const struct tracee *tra
     return tracee->at_once && (waited == ran || waited > ran + soon);
 }
 
-/* Was it on a CPU until the sampler woke for this sample? Certainly if it has not been given one since the look.
- * Otherwise it waited for one: since the sampler preempted it, or since before that: it was preempted, or had just been
- * woken and is where it slept. In these cases it has used no CPU time there. The times are from the start of this
- * sample, or from the last sighting of a steady thread, which may have waited at any time since: it was on a CPU if it
- * stopped soon, as one that waits for a CPU does not.
+/* Returns whether the thread was on a CPU until the sampler woke for this sample. It certainly was
+ * if it has not been given a CPU since the look. Otherwise it has waited for one, either since the
+ * sampler preempted it, or since an earlier moment, at which it was preempted or woken. A thread
+ * that was woken is still where it slept. After these earlier moments it has used no CPU time
+ * there. The times are from the start of this sample, or from the last sighting of a steady thread.
+ * Because a steady thread may have waited at any time since its last sighting, it counts as on a
+ * CPU if it stopped soon: a thread that waits for a CPU does not stop soon.
  *
- * For a thread that sometimes sleeps, the counts of the scheduler must agree with that exactly, in user code as in
- * system calls, so that both are seen equally often. If they never agree, because the kernel counts interrupts
- * apart, completed system calls do not count. */
+ * For a thread that sometimes sleeps, the counts of the scheduler must agree with that exactly, in
+ * user code as well as in system calls, so that both are seen equally often. If they never agree,
+ * because the kernel counts interrupts separately, completed system calls do not count. */
 static bool was_on_cpu(struct engine_run *run, const struct tracee *tracee,
                        const struct run_time *now)
 {
@@ -308,8 +320,9 @@ static void take_stops(struct engine_run *run)
         ;
 }
 
-/* A sampler without a real-time priority that sleeps until a thread on another CPU stops may wait for its own CPU after
- * that, for milliseconds: it has just used it, and another thread has begun to. It polls instead. */
+/* A sampler without a real-time priority polls. If it slept until a thread on another CPU stops, it
+ * might then wait for its own CPU for milliseconds: it has just used this CPU, and another thread
+ * has begun to. */
 static void poll_stops(struct engine_run *run)
 {
     uint64_t limit = clock_now() + poll_time;
@@ -317,7 +330,8 @@ static void poll_stops(struct engine_run *run)
         take_stops(run);
 }
 
-/* Waits until all interrupted threads have stopped and been resumed, or patience is over. */
+/* Waits until all interrupted threads have stopped and been resumed, or the time limit is
+ * reached. */
 static void wait_for_stops(struct engine_run *run)
 {
     uint64_t patience = (uint64_t)(run->pace.mean / 2), now;
@@ -341,7 +355,7 @@ void ptrace_give_up(struct engine_run *run, struct tracee *tracee)
     }
 }
 
-/* One that does not stop in time waits for a CPU. */
+/* Notes whether a thread waits for a CPU: such a thread does not stop in time. */
 static void count_waiting(struct engine_run *run)
 {
     bool any = false;
@@ -350,7 +364,7 @@ static void count_waiting(struct engine_run *run)
     run->contended += (any - run->contended) / 128;
 }
 
-/* Delivers a sample with the first COUNT rows: all or none. */
+/* Delivers a sample with the first COUNT rows, which are all rows or none. */
 static void hand_over(struct engine_run *run, uint64_t time, size_t count)
 {
     if (time <= run->last)
@@ -382,7 +396,7 @@ void ptrace_late(struct engine_run *run)
     if (!run->any_late || !run->sampling)
         return;
     add_sightings(run);
-    if (run->row_count > 0) /* a sample without rows is an update of the power sensor */
+    if (run->row_count > 0) /* a sample without rows would be an update of the power sensor */
         hand_over(run, ptrace_time(run), run->row_count);
 }
 
@@ -407,7 +421,7 @@ static void move_to(struct engine_run *run, const cpu_set_t *cpus)
         run->used = usable;
 }
 
-/* Keeps number TURN of CPUS, counted cyclically. */
+/* Keeps only the CPU with number TURN of CPUS, counted cyclically. */
 static void keep_one(cpu_set_t *cpus, uint64_t turn)
 {
     uint64_t left = turn % (uint64_t)CPU_COUNT(cpus);
@@ -416,7 +430,7 @@ static void keep_one(cpu_set_t *cpus, uint64_t turn)
             CPU_CLR(cpu, cpus);
 }
 
-/* Were threads created lately? */
+/* Returns whether threads were created recently. */
 static bool has_births(struct engine_run *run)
 {
     if (run->tracees.added != run->born)
@@ -427,9 +441,10 @@ static bool has_births(struct engine_run *run)
     return run->births_for > 0;
 }
 
-/* A sampler without a real-time priority that moves to the CPU of a thread often has to wait until that has used its slice: after a
- * thread has slept, its first milliseconds would lack samples. Can it avoid the CPUs of the threads, because some have not been
- * BUSY for long? */
+/* Returns whether the sampler can avoid the CPUs of the threads, because some CPUs have not been
+ * BUSY for long. A sampler without a real-time priority that moves to the CPU of a thread often has
+ * to wait until the thread has used its time slice: the first milliseconds after a thread has slept
+ * would lack samples. */
 static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
 {
     int count = CPU_COUNT(busy);
@@ -439,7 +454,7 @@ static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
            run->widest < CPU_COUNT(&run->cpus);
 }
 
-/* If TRACEE ran, outranks it, and adds its CPU to BUSY. Returns the CPU, -1: unknown. */
+/* If TRACEE ran, outranks it, and adds its CPU to BUSY. Returns the CPU; -1: unknown. */
 static int add_cpu(struct engine_run *run, const struct tracee *tracee, cpu_set_t *busy)
 {
     if (!tracee->ran)
@@ -452,14 +467,23 @@ static int add_cpu(struct engine_run *run, const struct tracee *tracee, cpu_set_
     return cpu;
 }
 
-/* The sampler runs on a CPU that runs a thread of the program: there the thread stops at once, while one on another CPU
- * runs until it is interrupted, often to the end of its next system call. Nor does it disturb another CPU or program then. But
- * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
- * then run the sampler when the page fault has been counted. From another CPU it sees them. For the other half, it follows them often: a
- * thread that loses its CPU to the sampler moves to another one that is idle. Threads that sleep may wake
- * on any CPU: the sampler then follows them with each sample if it has a real-time priority, avoids them if it can, or else leaves
- * its CPU to the scheduler, as it does if threads were created lately, which begin on any idle CPU. Where threads often call the
- * kernel on several CPUs, it takes these in turn, so that each thread is also seen where it was (prof2pbin compares the two). */
+/* The sampler runs on a CPU that runs a thread of the program: there, the thread stops at once,
+ * whereas a thread on another CPU runs until it is interrupted, often to the end of its next system
+ * call. This also avoids disturbing another CPU or program. There are three exceptions.
+ *
+ * Page faults: for half of the samples, the sampler avoids the CPUs of threads with page faults. A
+ * kernel that is not preemptible would run the sampler only after the page fault has been counted;
+ * from another CPU, the sampler sees page faults. For the other half, it often moves to the CPUs of
+ * these threads, because a thread that loses its CPU to the sampler moves to another CPU that is
+ * idle.
+ *
+ * Threads that sleep may wake on any CPU. With a real-time priority, the sampler follows them with
+ * each sample. Otherwise, it avoids them if it can, or else leaves the choice of its CPU to the
+ * scheduler. It also does the latter if threads were created recently, because these begin on any
+ * idle CPU.
+ *
+ * Where threads often call the kernel on several CPUs, the sampler moves from one of these CPUs to
+ * the next, so that each thread is also seen where it was (prof2pbin compares the two). */
 static void choose_cpu(struct engine_run *run)
 {
     bool births = has_births(run), faulting = false, calling = false;
@@ -487,18 +511,19 @@ static void choose_cpu(struct engine_run *run)
             run->away || (faulting && run->pace.taken / MOVE_CALLING % 2 == 0) ? &others : &busy);
 }
 
-/* Watching the page faults of a thread costs a few microseconds for each sample. */
+/* Decides whether to watch the page faults of threads, which costs a few microseconds for each
+ * sample. */
 static void look_for_faults(struct engine_run *run, struct process *process)
 {
     uint64_t faults = process_faults(process->pid),
              news = faults > process->faults ? faults - process->faults : 0;
     process->faulting = news >= FAULTS;
     process->faults = faults;
-    if (run->command == NULL) /* else the kernel reports the sum */
+    if (run->command == NULL) /* otherwise the kernel reports the sum */
         run->result->faults += news;
 }
 
-/* Watching the CPUs of its threads costs as much. */
+/* Decides whether to watch the CPUs of threads, which costs as much. */
 static void look_for_calls(struct engine_run *run, struct process *process)
 {
     if (process->sightings >= CALLS)
@@ -524,7 +549,8 @@ static void read_ticks(struct engine_run *run)
     }
 }
 
-/* The sampler has woken for a sample. How late is it? Did it get a CPU at once, from whatever had it? */
+/* The sampler has woken for a sample: determines how late it is, and whether it got a CPU at once,
+ * regardless of what was running there. */
 static void wake(struct engine_run *run)
 {
     struct run_time before = run->self.run, *now = &run->self.run;
@@ -547,7 +573,7 @@ void ptrace_sample(struct engine_run *run)
 {
     bool limited = run->pace.most > 0;
     run->behind++;
-    wake(run); /* first: the next calls update the counts of the scheduler */
+    wake(run); /* first, because the next calls update the counts of the scheduler */
     uint64_t used = limited ? clock_thread() : 0; /* a system call */
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
@@ -555,7 +581,7 @@ void ptrace_sample(struct engine_run *run)
     read_ticks(run);
     find_threads(run);
     interrupt_all(run);
-    nudge_resume(&run->nudge); /* until now, the sampler has not waited */
+    nudge_resume(&run->nudge); /* only now, because the sampler has not waited so far */
     uint64_t time = ptrace_time(run);
     wait_for_stops(run);
     if (run->crowded)
@@ -571,9 +597,10 @@ void ptrace_sample(struct engine_run *run)
     uint64_t end = clock_now(), idle = stopped - run->resumed;
     uint64_t delay = end - run->begin - idle;
     latency_add(&run->latency, delay, 1);
-    /* The program loses the time in which its threads are stopped, and about half as much until they are at full speed
-     * again. If it has all CPUs, one of them also runs the sampler, and the threads of the others are stopped for about
-     * as long. If its threads wait for CPUs, they lose what the sampler uses of them. */
+    /* The program loses the time in which its threads are stopped, and about half as much until
+     * they are at full speed again. If it uses all CPUs, one of them also runs the sampler, and the
+     * threads on the others are stopped for about as long. If its threads wait for CPUs, they lose
+     * the CPU time that the sampler uses. */
     uint64_t lost = delay + delay / 2;
     used = limited ? clock_thread() - used : 0;
     pace_taken(&run->pace, end, (lost > used ? lost : used) + run->ticking);
@@ -589,7 +616,8 @@ static void add_unseen_so_far(struct engine_run *run, struct process *process)
     ptrace_add_unseen(run, process, total, live);
 }
 
-/* What still runs is no longer observed: the last chance to read the names of its threads, and its mappings. */
+/* Threads and processes that still run are no longer observed: this is the last chance to read the
+ * names of the threads, and the mappings. */
 static void report_living(struct engine_run *run)
 {
     const struct engine_hooks *hooks = run->hooks;

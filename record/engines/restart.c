@@ -1,7 +1,8 @@
-/* System calls that a stop has cut short.
+/* Repeats system calls that a stop has cut short.
  *
- * The kernel itself repeats most of them. Some it ends with EINTR, as after any stop and continuation of a job (signal(7)), if
- * the thread is stopped just as it begins to wait. It has waited for so short a time that its timeout may begin again.
+ * The kernel itself repeats most system calls. If a thread is stopped just as it begins to wait,
+ * the kernel ends some of them with EINTR, as after any stop and continuation of a job (signal(7)).
+ * The thread has waited for so short a time that its timeout may start again.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/restart.h"
 
@@ -17,7 +18,8 @@
 
 #include "record/process.h"
 
-/* Repeating these does what the first call would have done: none of them has begun anything when it returns EINTR. */
+/* Repeating these calls has the same effect as the first call would have had: a call that returns
+ * EINTR has not begun anything. */
 static bool is_repeatable(unsigned long long call)
 {
     static const unsigned calls[] = {
@@ -36,7 +38,8 @@ static bool is_repeatable(unsigned long long call)
 
 void restart_call(pid_t pid, pid_t tid)
 {
-    enum { SIZE = 2, INSTRUCTION = 0x050f }; /* syscall, not the gate of 32-bit programs */
+    /* the instruction syscall, not the gate of 32-bit programs */
+    enum { SIZE = 2, INSTRUCTION = 0x050f };
     struct user_regs_struct regs;
     struct iovec io = {.iov_base = &regs, .iov_len = sizeof regs};
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) != 0 || io.iov_len != sizeof regs ||

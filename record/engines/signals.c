@@ -36,8 +36,10 @@ void engine_hold(struct engine_options *options)
 void signals_take(struct signals *signals, const sigset_t *held)
 {
     struct sigaction fallback = {.sa_handler = SIG_DFL}, ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGCHLD, &fallback, &signals->child); /* ignored, children would vanish unseen */
-    sigaction(SIGPIPE, &ignore, &signals->pipe);    /* a closed pipe is an error message */
+    /* if SIGCHLD was ignored, children would disappear unnoticed */
+    sigaction(SIGCHLD, &fallback, &signals->child);
+    /* writing to a closed pipe becomes an error message */
+    sigaction(SIGPIPE, &ignore, &signals->pipe);
     sigemptyset(&signals->taken);
     sigaddset(&signals->taken, SIGCHLD);
     for (int i = 0; i < PASSED_ON; i++)
@@ -96,6 +98,6 @@ void signals_stop_self(int number)
     sigemptyset(&set);
     sigaddset(&set, number);
     raise(number);
-    sigprocmask(SIG_UNBLOCK, &set, NULL); /* stopped here */
+    sigprocmask(SIG_UNBLOCK, &set, NULL); /* the process stops here */
     sigprocmask(SIG_BLOCK, &set, NULL);
 }

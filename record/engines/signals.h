@@ -10,7 +10,7 @@
 /* The previous state, restored for the program. */
 struct signals {
     sigset_t before;              /* mask */
-    struct sigaction child, pipe; /* dispositions of SIGCHLD, SIGPIPE */
+    struct sigaction child, pipe; /* dispositions of SIGCHLD and SIGPIPE */
     sigset_t taken;               /* blocked here and accepted by signals_wait */
 };
 
@@ -20,17 +20,18 @@ void signals_take(struct signals *signals, const sigset_t *held);
 /* Restores mask and dispositions: in the child before exec, and at the end. */
 void signals_restore(const struct signals *signals);
 
-/* Waits at most NS for a signal. Returns its number with *INFO filled, or 0. */
+/* Waits at most NS [ns] for a signal. Returns its number with *INFO filled, or 0. */
 int signals_wait(const struct signals *signals, uint64_t ns, siginfo_t *info);
-/* Waits at most NS for SIGCHLD only, and leaves all others pending. */
+/* Waits at most NS [ns] for SIGCHLD only, and leaves all others pending. */
 void signals_wait_child(uint64_t ns);
 
-/* Must it be passed on to the program (SIGINT, SIGTERM, ... sent to this process only)? A signal from the terminal goes
- * to the whole foreground group: the program has received it already. */
+/* Returns whether a signal must be passed on to the program (SIGINT, SIGTERM, ... sent to this
+ * process only). A signal from the terminal goes to the whole foreground group: the program has
+ * already received it. */
 bool signals_passed_on(const siginfo_t *info);
-/* Is it a request to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT)? */
+/* Returns whether signal NUMBER is a request to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT). */
 bool signals_ends(int number);
-/* Is it a signal with which a terminal stops jobs? */
+/* Returns whether signal NUMBER is one with which a terminal stops jobs. */
 bool signals_stop(int number);
 /* Stops this process with signal NUMBER, as a shell with job control expects; returns when it is continued. */
 void signals_stop_self(int number);

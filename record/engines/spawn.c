@@ -11,7 +11,7 @@
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
-/* read(2), again after a signal. */
+/* Calls read(2), again after a signal. */
 static ssize_t get(int fd, void *data, size_t size)
 {
     ssize_t got;
@@ -98,5 +98,5 @@ void spawn_cancel(struct spawn *spawn)
         close(spawn->failure);
     kill(spawn->pid, SIGKILL);
     while (waitpid(spawn->pid, &status, __WALL) == spawn->pid ? WIFSTOPPED(status) : errno == EINTR)
-        ptrace(PTRACE_CONT, spawn->pid, 0, 0); /* a traced one may stop on its way out */
+        ptrace(PTRACE_CONT, spawn->pid, 0, 0); /* a traced child may stop on its way out */
 }

@@ -115,7 +115,7 @@ void tracee_interrupt(struct tracee *tracee)
 
 void tracee_resume(struct tracee *tracee)
 {
-    /* ESRCH: it was killed while held; the kernel reports its end later. */
+    /* ESRCH: the thread was killed while it was held; the kernel reports its end later. */
     if (tracee->group_stop)
         ptrace(PTRACE_LISTEN, tracee->tid, 0, 0);
     else
@@ -125,7 +125,8 @@ void tracee_resume(struct tracee *tracee)
     tracee->signal = 0;
 }
 
-/* What read_registers finds: the PC, the number of the system call (-1: none) and what it has returned. */
+/* The results of read_registers: the PC, the number of the system call (-1: none) and its return
+ * value. */
 struct registers {
     uint64_t pc;
     int64_t call, result;
@@ -182,7 +183,8 @@ static bool read_registers(pid_t tid, struct registers *registers)
     return true;
 }
 #elif defined __riscv
-/* The registers do not show whether a thread made a system call: its time there is that of the caller. */
+/* The registers do not show whether a thread made a system call: the time in calls is attributed to
+ * the caller. */
 static bool read_registers(pid_t tid, struct registers *registers)
 {
     uint64_t regs[32]; /* the first is pc */
@@ -196,7 +198,8 @@ static bool read_registers(pid_t tid, struct registers *registers)
 #error "the PC of this processor is unknown: add its registers here"
 #endif
 
-/* EINTR, and the kernel's internal codes for a call to be restarted (ERESTARTSYS and others). */
+/* Recognizes EINTR and the kernel's internal codes for a call to be restarted (ERESTARTSYS and
+ * others). */
 static bool is_cut_short(int64_t result)
 {
     return result == -EINTR || (result <= -512 && result >= -516);
@@ -217,8 +220,8 @@ bool tracee_read_pc(struct tracee *tracee)
 
 enum { STAT_SIZE = 512 };
 
-/* Reads the file NAME of the thread as text, and keeps it open as *FD if descriptors suffice. Returns its length, 0 if
- * it cannot be read. */
+/* Reads the file NAME of the thread as text, and keeps it open as *FD if enough descriptors are
+ * available. Returns its length; 0 if it cannot be read. */
 static size_t read_file(const struct tracee *tracee, const char *name, int *fd, char *text,
                         size_t size)
 {
@@ -235,7 +238,8 @@ static size_t read_file(const struct tracee *tracee, const char *name, int *fd, 
     return got > 0 ? (size_t)got : 0;
 }
 
-/* "running", or the number of a system call, its arguments, the stack pointer and the PC. */
+/* The file contains "running", or the number of a system call, its arguments, the stack pointer and
+ * the PC. */
 bool tracee_waits(struct tracee *tracee)
 {
     char text[256], *pc;
