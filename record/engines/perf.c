@@ -1,8 +1,9 @@
-/* The perf engine: the kernel interrupts running threads and writes their PCs into rings, which this process reads.
+/* The perf engine: the kernel interrupts running threads and writes their PCs into rings, which
+ * this process reads.
  *
- * Nothing is stopped, and no system call ends with EINTR. Each thread is sampled in its own CPU time (perf_sets.h); its
- * CPU time is counted by the kernel (perf_open.h). If this process is killed, the kernel closes its events and the
- * program continues.
+ * No thread is stopped, and no system call ends with EINTR. Each thread is sampled in its own CPU
+ * time (perf_sets.h); the kernel counts its CPU time (perf_open.h). If this process is killed, the
+ * kernel closes its events and the program continues.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -24,21 +25,25 @@
 #include "record/engines/perf_internal.h"
 #include "record/process.h"
 
-static const uint64_t grace = 5 * SECOND;         /* between SIGTERM and SIGKILL */
-static const uint64_t settling = SECOND / 10000;  /* another CPU may still be writing a record */
-static const uint64_t rate_every = SECOND / 4;    /* between checks of the rate */
-static const uint64_t thread_start = SECOND / 50; /* after the birth of a thread, look often */
-static const uint64_t soon = SECOND / 1000;       /* at low rates, look again at new threads */
-static const uint64_t crowd_pause = SECOND / 500; /* between looks when at least ... */
-static const uint64_t wide_pause = SECOND / 200;  /* the same while whole CPUs are sampled */
-static const uint64_t crowd = 4;                  /* ... this many threads are created meanwhile */
+static const uint64_t grace = 5 * SECOND;        /* between SIGTERM and SIGKILL */
+static const uint64_t settling = SECOND / 10000; /* another CPU may still be writing a record */
+static const uint64_t rate_every = SECOND / 4;   /* between checks of the rate */
+/* after the birth of a thread, read the rings often */
+static const uint64_t thread_start = SECOND / 50;
+/* at low rates, the time until new threads are looked at again */
+static const uint64_t soon = SECOND / 1000;
+/* between readings of the rings when at least ... */
+static const uint64_t crowd_pause = SECOND / 500;
+static const uint64_t wide_pause = SECOND / 200; /* the same while whole CPUs are sampled */
+static const uint64_t crowd = 4;                 /* ... this many threads are created meanwhile */
 static const double shortest_pause = SECOND / 4000.;
 static const double gentlest = 100; /* [Hz] lowest rate that adaptation chooses */
 
 /* ---- start -------------------------------------------------------------------------------------- */
 
-/* Bytes in a ring that wake this process up; with random intervals, so does a number of samples. At low rates, the
- * creation of four threads does: those created together must not be sampled together. */
+/* Returns how many bytes in a ring wake this process; with random intervals, a number of samples
+ * also does. At low rates, the records of the creation of four threads are enough: threads that
+ * were created together must not be sampled together. */
 static uint32_t watermark(const struct engine_options *options)
 {
     const double record = 64;
@@ -47,7 +52,7 @@ static uint32_t watermark(const struct engine_options *options)
     return options->random ? 2048 : (uint32_t)fmax(options->frequency * record / 1000, 16384);
 }
 
-/* With random intervals, each sample sets the next period, or each batch of samples. */
+/* With random intervals, each sample or batch of samples sets the next period. */
 static uint32_t wakeup(const struct engine_options *options)
 {
     if (!options->random)
@@ -57,7 +62,7 @@ static uint32_t wakeup(const struct engine_options *options)
                : (uint32_t)fmax(PERF_BATCH, options->frequency / 1000);
 }
 
-/* Opens the counters of a thread that has inherited none. The first ones own the rings. */
+/* Opens the counters of a thread that has inherited none. The first counters own the rings. */
 static int open_counters(struct engine_run *run, pid_t tid, bool on_exec)
 {
     size_t first = run->counter_count, count = run->setup.cpu_count;
@@ -109,7 +114,7 @@ static int start_command(struct engine_run *run, char *const *command, int *stat
     struct spawn child;
     if (spawn(&child, command, &run->signals, err) != 0)
         return -1;
-    descriptors_raise(); /* not before the fork: the program would inherit the limit */
+    descriptors_raise(); /* only after the fork: the program would inherit the limit */
     if (watch(run, child.pid, child.pid, true) != 0) {
         error_set_errno(err, NULL, errno, "cannot open perf events for '%s'", command[0]);
         spawn_cancel(&child);
@@ -130,7 +135,8 @@ static bool set_priority(int policy, int priority)
     return sched_setscheduler(0, policy, &param) == 0;
 }
 
-/* May this process use a real-time priority? Its children must not inherit one. */
+/* Returns whether this process may use a real-time priority. Its children must not inherit this
+ * priority. */
 static bool can_be_prompt(void)
 {
     bool can = sched_getscheduler(0) == SCHED_OTHER && set_priority(SCHED_RR, 1);
@@ -157,11 +163,11 @@ static int attach_thread(struct engine_run *run, pid_t pid, pid_t tid)
     char comm[PERF_COMM + 1];
     process_name(tid, comm, sizeof comm);
     perf_thread_name(perf_thread_find(&run->threads, (uint32_t)tid), comm);
-    perf_take(run); /* attaching to many takes seconds: the rings would overflow */
+    perf_take(run); /* attaching to many threads takes seconds: the rings would overflow */
     return 0;
 }
 
-/* Attaches to the threads that PID has now; those that end meanwhile are left out. */
+/* Attaches to the threads that PID has now, and leaves out threads that end meanwhile. */
 static int attach_present(struct engine_run *run, pid_t pid, struct error *err)
 {
     pid_t *tids;
@@ -176,7 +182,8 @@ static int attach_present(struct engine_run *run, pid_t pid, struct error *err)
     return result;
 }
 
-/* All threads; those created meanwhile are found in the next round, or inherit. */
+/* Attaches to all threads: those created meanwhile are found in the next round, or inherit
+ * events. */
 static int attach_process(struct engine_run *run, pid_t pid, struct error *err)
 {
     for (size_t before = SIZE_MAX; before != run->threads.threads.count;) {
@@ -216,7 +223,8 @@ static int attach_all(struct engine_run *run, struct error *err)
     return 0;
 }
 
-/* A process with many busy threads leaves this one little CPU time. */
+/* Attaches with a real-time priority: a process with many busy threads would leave this one little
+ * CPU time. */
 static int attach(struct engine_run *run, struct error *err)
 {
     run->attached = true;
@@ -288,8 +296,9 @@ static uint64_t own_cpu(void)
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* Adjusts the mean interval to reach the requested rate, and lowers the rate when this process and the interrupts use more
- * than their share of CPU time. Without samples in the kernel a low rate is not evidence: time in the kernel is not sampled. */
+/* Adjusts the mean interval to reach the requested rate, and lowers the rate when this process and
+ * the interrupts use more than their share of CPU time. If samples in the kernel are not permitted,
+ * a low rate proves nothing, because time in the kernel is not sampled. */
 static void adapt(struct engine_run *run, uint64_t now)
 {
     uint64_t own = own_cpu(), cpu = perf_program_cpu(run), sightings = run->sightings;
@@ -299,7 +308,7 @@ static void adapt(struct engine_run *run, uint64_t now)
     double asked = (double)SECOND / run->options->frequency;
     double allowed = run->options->max_overhead * used + 0.02 * (double)(now - run->checked);
     double mean = run->sets.mean;
-    /* lower rates save little where threads cost more than samples */
+    /* if threads cost more than samples, lower rates save little */
     bool saves =
         (!run->wide.on && !run->wide.sparse) || taken > (double)(run->births - run->births_before);
     run->checked = now;
@@ -348,7 +357,8 @@ static void take_signals(struct engine_run *run)
         on_signal(run, (int)info.ssi_signo, info.ssi_code);
 }
 
-/* The shell regards the job as one: if the terminal stops the program, stop as well. */
+/* The shell treats the program and this process as one job: if the terminal stops the program, this
+ * process stops as well. */
 static void look_at_program(struct engine_run *run)
 {
     siginfo_t info = {0};
@@ -403,9 +413,11 @@ static uint64_t reap(struct engine_run *run)
 
 /* ---- the run ------------------------------------------------------------------------------------ */
 
-static const uint64_t longest_unread = SECOND / 500; /* a low rate of samples does not blur power */
+/* a low rate of samples must not make power less precise */
+static const uint64_t longest_unread = SECOND / 500;
 
-/* Power is read when it is due, not when samples come: these come only while the program computes. */
+/* Reads power when it is due, not when samples arrive: these arrive only while the program
+ * computes. */
 static void tick(struct engine_run *run)
 {
     bool exact = false;
@@ -434,14 +446,15 @@ static void work(struct engine_run *run)
 {
     uint64_t begin = clock_now(), before = run->sightings, births = run->births;
     run->worked = begin;
-    if (begin >= run->next_tick) /* first: a window that ends with a reading has no later samples */
+    /* first, because a window that ends with a reading must not contain later samples */
+    if (begin >= run->next_tick)
         tick(run);
     perf_take(run);
     perf_deliver(run, begin - settling);
     perf_window_end(run, perf_time(run, begin - settling), false);
     if (begin - run->checked >= rate_every) {
         perf_finish_ended(run, begin);
-        if (run->attached) /* otherwise the program is waited for */
+        if (run->attached) /* a program that was started is waited for */
             perf_end_missed(run, begin, false);
         adapt(run, begin);
     }
@@ -454,7 +467,7 @@ static void work(struct engine_run *run)
     latency_add(&run->latency, clock_now() - begin, run->sightings - before);
 }
 
-/* As ppoll, until WAKE [CLOCK_MONOTONIC]. */
+/* Like ppoll, with a timeout at WAKE [CLOCK_MONOTONIC]. */
 static int wait_for(struct pollfd *polls, size_t count, uint64_t wake)
 {
     uint64_t now = clock_now();
@@ -462,8 +475,8 @@ static int wait_for(struct pollfd *polls, size_t count, uint64_t wake)
     return ppoll(polls, count, &timeout, NULL);
 }
 
-/* Returns whether there is work, and not only a power source to read. Rings whose threads have all ended stay readable for
- * poll: stop polling them. */
+/* Returns whether there is more to do than to read a power source. For poll, the rings of threads
+ * that have all ended stay readable: these rings are no longer polled. */
 static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_t count)
 {
     uint64_t now = clock_now(), until = run->worked + ENGINE_TICK;
@@ -476,7 +489,7 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
         until = run->worked + soon;
     if (run->expires != 0 && run->expires < until)
         until = run->expires;
-    if (run->crowded || run->wide.on) { /* records would wake this process up all the time */
+    if (run->crowded || run->wide.on) { /* records would wake this process all the time */
         until = run->worked + (run->wide.on       ? wide_pause
                                : run->sets.closed ? ENGINE_TICK
                                                   : crowd_pause);
@@ -486,7 +499,7 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
         until = run->switches.turn;
     uint64_t wake = run->next_tick < until ? run->next_tick : until;
     uint64_t calm = run->worked + soon / 2 < wake ? run->worked + soon / 2 : wake;
-    /* news that come together are read together */
+    /* news that arrive almost together are read together */
     if (!run->sets.batch && count > 1 && now < calm && wait_for(polls, 1, calm) > 0)
         return true;
     if (wait_for(polls, count, wake) <= 0)
@@ -517,7 +530,8 @@ static void loop(struct engine_run *run)
     free(polls);
 }
 
-/* What was used while attaching does not count. Returns the time from which it counts. */
+/* Excludes the CPU time that was used while attaching. Returns the time from which CPU time
+ * counts. */
 static uint64_t count_from_now(struct engine_run *run)
 {
     uint64_t first = clock_now();
@@ -548,7 +562,7 @@ static void introduce(struct engine_run *run)
         hooks->task(hooks->context, t->pid, t->tid, 0, t->comm);
 }
 
-/* The run starts with the first record, the exec; or when all threads are attached to. */
+/* Begins the run: with the first record, which is the exec, or when all threads are attached to. */
 static void begin(struct engine_run *run)
 {
     if (run->attached) {
@@ -570,7 +584,7 @@ static size_t left(const struct engine_run *run)
     return count;
 }
 
-/* Reads what is left in the rings, when the run is over. */
+/* Reads the remaining records from the rings after the end of the run. */
 static void take_all(struct engine_run *run)
 {
     perf_take(run);

@@ -1,7 +1,9 @@
-/* What a sample costs the program: the interrupt of a sampler's timer, which is time of the kernel on the program's CPU.
+/* Measures the cost of a sample for the program: the interrupt of a sampler's timer, which is time
+ * of the kernel on the program's CPU.
  *
- * A loop that reads the clock is interrupted by a sampler of this process, and each interrupt is a gap between two
- * readings: 3 to 5 us on most machines, up to 30 us on virtual machines that exit to the host for each timer.
+ * A sampler of this process interrupts a loop that reads the clock. Each interrupt is a gap between
+ * two readings: 3 to 5 us on most machines, up to 30 us on virtual machines that exit to the host
+ * for each timer.
  * SPDX-License-Identifier: MIT */
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -13,8 +15,9 @@
 
 enum { GAPS = 15, ENOUGH = 5 };
 static const uint64_t period = SECOND / 20000;
-static const uint64_t shortest = 400; /* [ns] of a gap that is an interrupt; and ... */
-/* ... it takes at least this many times as long as reading the clock */
+/* [ns] a gap that is an interrupt takes at least this long, ... */
+static const uint64_t shortest = 400;
+/* ... and at least this many times as long as reading the clock */
 static const uint64_t times = 4;
 
 static int compare(const void *a, const void *b)
@@ -41,6 +44,7 @@ double perf_interrupt_cost(const struct perf_setup *setup)
     }
     close(fd);
     qsort(gaps, count, sizeof gaps[0], compare);
-    const uint64_t *middle = gaps + count / 2; /* others may be longer: the kernel's */
+    /* longer gaps may be other interrupts of the kernel */
+    const uint64_t *middle = gaps + count / 2;
     return count >= ENOUGH ? (double)*middle : 0;
 }

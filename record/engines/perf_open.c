@@ -1,4 +1,4 @@
-/* Opening events of perf_event_open.
+/* Opens events of perf_event_open.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/perf_open.h"
 
@@ -63,7 +63,7 @@ int perf_open_counter(const struct perf_setup *setup, pid_t tid, int cpu, bool o
 int perf_open_clock(pid_t tid)
 {
     struct perf_event_attr attr = basic(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
-    attr.exclude_kernel = 1; /* needs fewer rights; kernel time is counted all the same */
+    attr.exclude_kernel = 1; /* needs fewer rights; time in the kernel is counted anyway */
     return open_event(&attr, tid, -1);
 }
 
@@ -86,7 +86,7 @@ static struct perf_event_attr sampler(const struct perf_setup *setup, uint64_t p
     attr.exclude_kernel = !setup->kernel;
     attr.sample_period = counts(setup, period);
     attr.wakeup_events = setup->wakeup;
-    if (setup->kernel) { /* of the registers of the calling user code, only the PC is needed */
+    if (setup->kernel) { /* only the PC is needed of the registers of the calling user code */
         attr.sample_type |= PERF_SAMPLE_REGS_USER;
         attr.sample_regs_user = pc_register;
     }
@@ -125,7 +125,7 @@ void perf_set_period(const struct perf_setup *setup, int fd, uint64_t period)
     ioctl(fd, PERF_EVENT_IOC_PERIOD, &count);
 }
 
-/* "0-3,8" */
+/* TEXT is a list like "0-3,8". */
 static void parse_cpus(struct perf_setup *setup, const char *text)
 {
     size_t capacity = 0;
@@ -158,7 +158,7 @@ static int find_cpus(struct perf_setup *setup, struct error *err)
     return error_set(err, path, NO_OFFSET, "expected the numbers of CPUs, found '%.40s'", text);
 }
 
-/* Cycles per nanosecond of CPU time. */
+/* Measures the cycles per nanosecond of CPU time. */
 static double measure(struct perf_setup *setup)
 {
     struct perf_event_attr attr = basic(setup->type, setup->config);

@@ -8,17 +8,20 @@
 #include "record/engines/perf_internal.h"
 #include "record/process.h"
 
-static const uint64_t first_check = SECOND / 20; /* after its birth, is a thread sampled? */
-static const uint64_t gone = SECOND / 10000; /* /proc no longer has a thread that ended before */
-static const double unlucky = 20; /* mean intervals without a sample: less likely than 1 in 10^8 */
+/* the time after the birth of a thread at which to check that it is sampled */
+static const uint64_t first_check = SECOND / 20;
+/* a thread that ended longer ago than this is no longer in /proc */
+static const uint64_t gone = SECOND / 10000;
+/* mean intervals without a sample: their probability is less than 10^-8 */
+static const double unlucky = 20;
 static const uint64_t processes_every = SECOND / 200; /* between readings of their CPU times */
 static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
 
-/* Bodies of the records, after the header. */
+/* Bodies of records, which follow the header. */
 struct sample_body {
     uint64_t ip;
     uint32_t pid, tid;
-    uint64_t time, abi, user_ip; /* the last two only where samples in the kernel are permitted */
+    uint64_t time, abi, user_ip; /* the last two only if samples in the kernel are permitted */
 };
 struct task_body { /* fork and exit */
     uint32_t pid, ppid, tid, ptid;
@@ -55,16 +58,16 @@ static uint64_t later(uint64_t before, uint64_t now)
     return now > before ? now : before;
 }
 
-/* Takes THREAD, which has been removed from the table. */
+/* Adds the total of THREAD to the window. Takes THREAD, which has been removed from the table. */
 static void add_total(struct engine_run *run, struct perf_thread *thread)
 {
     uint64_t cpu = thread->exact, all = thread->used;
     cpu += thread->final ? 0 : perf_thread_counted(thread);
     cpu = cpu > thread->before ? cpu - thread->before : 0;
-    /* the leader can be read until it is waited for */
+    /* the CPU time of the leader can be read until the process is waited for */
     if (!thread->final && (!thread->ended || (thread->tid == thread->pid && !thread->outlived)))
         all = later(all, used(thread));
-    if (all > thread->base + cpu) /* includes the time spent in exit */
+    if (all > thread->base + cpu) /* ALL includes the time spent in exit */
         cpu = all - thread->base;
     run->counted += cpu;
     perf_window_add(run, &(struct perf_entry){.time = perf_time(run, thread->end),
@@ -97,8 +100,8 @@ void perf_finish_ended(struct engine_run *run, uint64_t now)
     }
 }
 
-/* A thread inherits events some time before its birth is recorded; when their owner gets new ones meanwhile, they are
- * closed, and the thread has none. */
+/* A thread inherits events some time before its birth is recorded. If the owner of these events
+ * gets new ones meanwhile, the inherited ones are closed, and the thread has none. */
 void perf_check_threads(struct engine_run *run, uint64_t now)
 {
     size_t place = 0;
@@ -182,7 +185,7 @@ uint64_t perf_attached_cpu(const struct engine_run *run)
 static void end_process(struct engine_run *run, struct perf_process *process)
 {
     if (run->attached)
-        read_process(process); /* until its parent has waited for it */
+        read_process(process); /* possible until its parent has waited for it */
     run->ended_cpu += process->cpu - process->base;
     perf_process_remove(&run->threads, process);
 }
@@ -267,7 +270,8 @@ static struct perf_thread *find_thread(struct engine_run *run, uint32_t pid, uin
     return perf_thread_add(&run->threads, pid, tid, "");
 }
 
-/* The thread of a sample that counts, or NULL. *SPAN: the CPU time that it stands for [ns]. */
+/* Returns the thread of a sample, or NULL if the sample does not count. *SPAN: the CPU time that
+ * the sample represents [ns]. */
 static struct perf_thread *find_sampled(struct engine_run *run, const struct perf_record *record,
                                         const struct sample_body *body, double *span)
 {
@@ -360,7 +364,8 @@ static void on_end(struct engine_run *run, const struct task_body *body, uint64_
         end_thread(run, thread, clock);
 }
 
-/* The only thread of process PID that has not ended, unless it is the leader. */
+/* Returns the only thread of process PID that has not ended, unless it is the leader; NULL: there
+ * is none, or are several. */
 static struct perf_thread *find_heir(struct engine_run *run, uint32_t pid)
 {
     size_t place = 0;
@@ -370,8 +375,8 @@ static struct perf_thread *find_heir(struct engine_run *run, uint32_t pid)
     return NULL;
 }
 
-/* A thread that calls exec replaces the leader of its process, with its id; all others have ended. Its counters continue:
- * CPU is what it had used [ns]. */
+/* A thread that calls exec replaces the leader of its process, with the ID of the leader; all other
+ * threads have ended. Its counters continue from CPU, the time that it had used before [ns]. */
 static void replace_leader(struct engine_run *run, uint32_t pid, uint64_t cpu, uint64_t clock)
 {
     struct perf_process *process = perf_process_find(&run->threads, pid);
@@ -380,7 +385,7 @@ static void replace_leader(struct engine_run *run, uint32_t pid, uint64_t cpu, u
         return;
     uint64_t counted = cpu;
     int counter = -1;
-    process->threads++; /* it lives on */
+    process->threads++; /* the thread lives on */
     if (leader != NULL && !leader->ended)
         end_thread(run, leader, clock);
     while ((heir = find_heir(run, pid)) != NULL) {
@@ -447,7 +452,8 @@ static void on_mmap(struct engine_run *run, const struct mmap_body *body, uint64
     run->hooks->mapping(run->hooks->context, &map);
 }
 
-/* A record of two CPUs at once (perf_ring.c) may show more than the time that the thread existed. */
+/* A record that two CPUs wrote at once (perf_ring.c) may show more CPU time than the lifetime of
+ * the thread. */
 static void on_read(struct engine_run *run, const struct read_body *body, uint64_t clock)
 {
     struct perf_thread *thread = perf_thread_find(&run->threads, body->tid);
@@ -493,7 +499,8 @@ static void on_record(struct engine_run *run, const struct perf_record *record,
     }
 }
 
-/* What a thread had used when it called exec, if it has run since. */
+/* Returns the CPU time that a thread had used when it called exec at TIME [ns], on the assumption
+ * that it has run since. */
 static uint64_t used_at(uint32_t pid, uint64_t time)
 {
     uint64_t cpu = process_thread_cpu((pid_t)pid, (pid_t)pid), now = clock_now();
@@ -501,8 +508,9 @@ static uint64_t used_at(uint32_t pid, uint64_t time)
     return cpu > since ? cpu - since : 0;
 }
 
-/* Draws the next period as soon as a sample is read, although earlier records of other CPUs may still follow. A thread
- * that is exiting, or calls exec, is read while that is possible. */
+/* Draws the next period as soon as a sample is read, although earlier records of other CPUs may
+ * still follow. Reads the CPU time of a thread that is exiting, or calls exec, while this is
+ * possible. */
 static void look(void *context, struct perf_record *record, const struct perf_event_header *header)
 {
     struct engine_run *run = context;
@@ -525,7 +533,8 @@ static void look(void *context, struct perf_record *record, const struct perf_ev
     }
     if (perf_wide_covers(&run->wide, record->time))
         return;
-    if (run->delivered < thread->known) /* an earlier one may have been read before it was known */
+    /* an earlier sample may have been read before the thread was known */
+    if (run->delivered < thread->known)
         return;
     record->known = true;
     record->span = perf_set_sampled(&run->sets, thread, record->ring, record->time);

@@ -1,12 +1,14 @@
-/* The rings into which the kernel writes what it sees.
+/* Reads the rings into which the kernel writes its records.
  *
- * Two CPUs may write to a ring at the same time: at the end of a thread, its CPU time on each CPU is reported into
- * the ring of that CPU, but by the CPU on which it ends. The kernel does not expect this. It counts the records that
- * are being written without a lock, and announces them when the count falls to zero; if the two interfere, that may
- * not happen for seconds, or never. The records are there, though: those that have been there for a while are read
- * whether or not they were announced. Their times distinguish them from what the ring contained before, which cannot
- * be cleared. Two CPUs may even get the same place for their records, or overlapping ones. What is there then is not a record, or
- * that of a thread with the values of another: reading goes on with the next one that is whole.
+ * Two CPUs may write to a ring at the same time: at the end of a thread, its CPU time on each CPU
+ * is reported into the ring of that CPU, but by the CPU on which the thread ends. The kernel does
+ * not expect this. It counts the records that are being written, without a lock, and announces them
+ * when the count falls to zero; if the two CPUs interfere, that may take seconds or never happen.
+ * However, the records are in the ring: those that are older than a millisecond are read whether or
+ * not they were announced. Their times distinguish them from the previous contents of the ring,
+ * which cannot be cleared. Two CPUs may even get the same place for their records, or overlapping
+ * places. The ring then contains something that is not a record, or the record of one thread with
+ * values of another: the reader continues with the next record that is whole.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/perf_ring.h"
 
@@ -23,14 +25,13 @@
 enum { PARTS = 4 };
 
 struct ring {
-    struct perf_event_mmap_page *page; /* the bytes follow one page later */
+    struct perf_event_mmap_page *page; /* the data begins one page later */
     uint8_t *data;
     bool hidden;  /* it contains records that the kernel has not announced */
-    uint64_t end; /* where they ended ... */
+    uint64_t end; /* where hidden records ended ... */
     uint64_t looked,
-        known; /* ... at this time; all records before KNOWN were read [CLOCK_MONOTONIC] */
-    uint64_t
-        began[PARTS]; /* when each part of the ring was last begun to be read [CLOCK_MONOTONIC] */
+        known; /* ... at this time; all records before KNOWN have been read [CLOCK_MONOTONIC] */
+    uint64_t began[PARTS]; /* when reading of each part of the ring last began [CLOCK_MONOTONIC] */
 };
 
 /*  bytes:   | done | records[next].at ...      in order of arrival
@@ -38,7 +39,7 @@ struct ring {
 struct perf_rings {
     struct ring *list;
     size_t count, size, page;
-    int64_t offset; /* of our clock to that of the kernel [ns] */
+    int64_t offset; /* from the kernel's clock to ours [ns] */
     uint8_t *bytes;
     size_t byte_count, byte_capacity;
     struct perf_record *records;
@@ -46,11 +47,12 @@ struct perf_rings {
     uint64_t order, torn;
 };
 
-/* An ordinary user may lock 129 pages for each CPU, and more by RLIMIT_MEMLOCK. */
+/* An ordinary user may lock 129 pages for each CPU, plus RLIMIT_MEMLOCK. */
 static const size_t data_pages[] = {512, 128, 64, 16, 4};
 
-static const uint64_t patience = SECOND / 1000;    /* a record that is older has been written */
-static const uint64_t usual = 256, largest = 8192; /* [bytes] records: most, all */
+static const uint64_t patience = SECOND / 1000; /* an older record is completely written */
+/* [bytes] size of most records; of the largest */
+static const uint64_t usual = 256, largest = 8192;
 
 static int map(struct perf_rings *rings, const int *fds)
 {
@@ -99,7 +101,7 @@ void perf_rings_delete(struct perf_rings *rings)
     free(rings);
 }
 
-/* Drops the records that were delivered. */
+/* Drops the records that have been delivered. */
 static void compact(struct perf_rings *rings)
 {
     size_t left = rings->record_count - rings->next, keep = rings->byte_count;
@@ -117,7 +119,8 @@ static void compact(struct perf_rings *rings)
     rings->next = 0;
 }
 
-/* Where a record has its time: at its end, or in a sample after the PC and the thread. */
+/* Returns the offset of the time in a record: at its end, or in a sample, after the PC and the
+ * thread. */
 static size_t time_in(const struct perf_event_header *header)
 {
     return header->type == PERF_RECORD_SAMPLE ? sizeof *header + 16 : header->size - 8u;
@@ -160,7 +163,7 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Most are in order already. */
+/* Sorts records by time. Most are in order already. */
 static void sort(struct perf_rings *rings)
 {
     for (size_t i = 1; i < rings->record_count; i++)
@@ -170,10 +173,10 @@ static void sort(struct perf_rings *rings)
         }
 }
 
-/* The size of the smallest record of TYPE that has all that is read of it. */
+/* Returns the size of the smallest record of TYPE that contains all values that are used. */
 static size_t least_size(uint32_t type)
 {
-    const size_t header = sizeof(struct perf_event_header), end = 16; /* thread and time */
+    const size_t header = sizeof(struct perf_event_header), end = 16; /* END: thread and time */
     switch (type) {
     case PERF_RECORD_SAMPLE:
         return header + 24;
@@ -193,13 +196,13 @@ static size_t least_size(uint32_t type)
 
 static uint64_t word_at(const struct perf_rings *rings, const struct ring *ring, uint64_t at)
 {
-    uint64_t word; /* offsets are multiples of 8: it does not wrap */
+    uint64_t word; /* offsets are multiples of 8, so a word does not wrap around */
     memcpy(&word, ring->data + (size_t)(at % rings->size), sizeof word);
     return word;
 }
 
-/* Do the values of a record at offset AT of RING belong together? A text ends in its last byte, at the latest, and the CPU
- * time of a thread is reported by itself. */
+/* Returns whether the values of a record at offset AT of RING belong together: a text ends in its
+ * last byte or before, and a thread reports its CPU time itself. */
 static bool is_whole(const struct perf_rings *rings, const struct ring *ring, uint64_t at,
                      const struct perf_event_header *header)
 {
@@ -211,9 +214,9 @@ static bool is_whole(const struct perf_rings *rings, const struct ring *ring, ui
     return true;
 }
 
-/* The size of the record at offset AT of RING, where LEFT bytes may be read; 0: there is none that was written until NOW
- * [CLOCK_MONOTONIC]. What is there may also be left from the last time that this part of the ring was used, before the next
- * part was begun. */
+/* Returns the size of the record at offset AT of RING, where LEFT bytes may be read; 0: there is no
+ * record written by NOW [CLOCK_MONOTONIC]. A record there may also be left from the previous time
+ * that this part of the ring was used; it is then older than the beginning of the next part. */
 static size_t record_at(const struct perf_rings *rings, const struct ring *ring, uint64_t at,
                         uint64_t left, uint64_t now)
 {
@@ -231,8 +234,9 @@ static size_t record_at(const struct perf_rings *rings, const struct ring *ring,
                : 0;
 }
 
-/* Moves *AT beyond at most TORN bytes of RING that are not a record, to one that was there for a while at NOW [CLOCK_MONOTONIC],
- * and so what precedes it. Returns its size; 0: there is none before UNTIL. */
+/* Moves *AT over at most TORN bytes of RING that are not a record, to a record that is old enough
+ * at NOW [CLOCK_MONOTONIC], so that everything before it must be complete as well. Returns the size
+ * of this record; 0: there is none before UNTIL. */
 static size_t skip_torn(const struct perf_rings *rings, const struct ring *ring, uint64_t *at,
                         uint64_t until, uint64_t now, uint64_t torn)
 {
@@ -246,7 +250,7 @@ static size_t skip_torn(const struct perf_rings *rings, const struct ring *ring,
     return size;
 }
 
-/* Where the records that follow TAIL without being announced end. */
+/* Returns where those records end that follow TAIL but have not been announced. */
 static uint64_t end_of_hidden(const struct perf_rings *rings, const struct ring *ring,
                               uint64_t tail, uint64_t now)
 {
@@ -260,7 +264,8 @@ static uint64_t end_of_hidden(const struct perf_rings *rings, const struct ring 
     return end;
 }
 
-/* How far RING, which has been read up to TAIL, may be read at NOW [CLOCK_MONOTONIC]. */
+/* Returns the offset up to which RING may be read at NOW [CLOCK_MONOTONIC]. It has been read up to
+ * TAIL. */
 static uint64_t readable(const struct perf_rings *rings, struct ring *ring, uint64_t tail,
                          uint64_t now)
 {
@@ -283,11 +288,13 @@ static uint64_t readable(const struct perf_rings *rings, struct ring *ring, uint
     return until;
 }
 
-/* Moves *AT to the next record of RING before UNTIL. Returns its size; 0: there is none, or it is not written yet. */
+/* Moves *AT to the next record of RING before UNTIL. Returns the size of this record; 0: there is
+ * none, or it is not written yet. */
 static size_t next_record(struct perf_rings *rings, const struct ring *ring, uint64_t *at,
                           uint64_t until, uint64_t now)
 {
-    size_t size = record_at(rings, ring, *at, until - *at, now + SECOND); /* NOW may be past */
+    /* NOW may be in the past */
+    size_t size = record_at(rings, ring, *at, until - *at, now + SECOND);
     if (size > 0 || *at == until)
         return size;
     size = skip_torn(rings, ring, at, until, now, largest);
@@ -302,7 +309,7 @@ void perf_rings_read(struct perf_rings *rings,
                                   const struct perf_event_header *header),
                      void *context)
 {
-    uint64_t now = clock_now(); /* not once for each of many rings */
+    uint64_t now = clock_now(); /* only once for all rings */
     compact(rings);
     for (uint32_t i = 0; i < rings->count; i++) {
         struct ring *ring = &rings->list[i];

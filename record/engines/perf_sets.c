@@ -1,4 +1,4 @@
-/* When the next sample comes.
+/* Determines when the next sample is taken.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/perf_sets.h"
 
@@ -18,22 +18,24 @@
 
 /* [ns] A sample costs up to 20 us on virtual machines: at shorter intervals nothing else would run. */
 static const double shortest = 100000, shortest_batch = 30000;
-/* [ns] The period that threads inherit. While their creator is in clone, the kernel does not allow changing it: at 10
- * us, where a sample takes 25 us, clone did not end for seconds. */
+/* [ns] The period that threads inherit. The kernel does not allow changing it while their creator
+ * is in clone: at 10 us, where a sample takes 25 us, clone did not end for seconds. */
 static const double shortest_birth = 50000;
 static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
 static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
-static const uint64_t batch_time = SECOND / 1000;          /* shortest batch */
-static const double soon = 0.25;      /* means: the thread has hardly done anything else since */
-static const double soonest = 250000; /* [ns] sooner, this process hardly ever reads a sample */
-static const double balance = 32;     /* batches in which a deviation of the rate is made up for */
+static const uint64_t batch_time = SECOND / 1000;          /* minimum duration of a batch */
+/* means: until then, the thread has hardly done anything new */
+static const double soon = 0.25;
+static const double soonest = 250000; /* [ns] this process hardly ever reads a sample earlier */
+/* number of batches that make up for a deviation of the rate */
+static const double balance = 32;
 static const double most_balance = 0.2;
-static const double overdue = 16;            /* batches */
-static const uint64_t retry = SECOND / 1000; /* between looks at a thread that waits */
+static const double overdue = 16;            /* number of batches without a new period */
+static const uint64_t retry = SECOND / 1000; /* between checks of a thread that waits */
 static const double seed_life =
-    64; /* means: a thread that has created none for this long is sampled like others */
-/* A period that is kept may be longer than the mean, so that samples are missing; after shorter ones, more samples count,
- * so that there is one per mean overall. Found by simulation. */
+    64; /* means: a thread that has created no thread for this long is sampled like others */
+/* If a period that is kept is longer than the mean, samples are missing. Therefore more samples
+ * count if it is shorter, so that overall there is one per mean. Found by simulation. */
 static const double dense = 0.67;
 
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
@@ -71,7 +73,7 @@ void perf_sets_turn(struct perf_sets *sets, bool on)
     sets->off = !on;
 }
 
-/* How long a period is used [ns]. */
+/* Returns how long a period is used [ns]. */
 static double batch_length(const struct perf_sets *sets)
 {
     return fmax((double)batch_time, PERF_BATCH * sets->mean);
@@ -84,8 +86,8 @@ static double floor_of(const struct perf_sets *sets, bool birth)
     return sets->batch ? shortest_batch : shortest;
 }
 
-/* The length of one of several equal intervals [ns], for AT in 0..1. It varies around MEAN, so that there is one
- * sample per mean overall. */
+/* Returns the length of one of several equal intervals [ns], for AT in 0..1. It varies around MEAN
+ * in such a way that there is one sample per mean overall. */
 static double equal_at(double mean, double at)
 {
     return mean * (narrow + (wide - narrow) * at) * log(wide / narrow);
@@ -96,15 +98,15 @@ static double draw_equal(struct perf_sets *sets, double mean)
     return equal_at(mean, random_uniform(&sets->numbers));
 }
 
-/* The same for batches that follow each other. They are spread evenly: if they were independent, the rate in one second would be
- * wrong by one percent. After a birth, they must be independent. */
+/* The same for consecutive batches. Their lengths are evenly spread: if these were independent, the
+ * rate in one second would be wrong by one percent. After a birth, they must be independent. */
 static double draw_even(struct perf_sets *sets)
 {
     sets->phase = clock_phase(sets->phase);
     return equal_at(sets->mean, sets->phase);
 }
 
-/* From one sample that counts to the next [ns]. */
+/* Draws the interval from one sample that counts to the next [ns]. */
 static double draw(struct perf_sets *sets)
 {
     if (!sets->random)
@@ -131,7 +133,8 @@ static void set_period(struct perf_sets *sets, struct perf_sampler *sampler, dou
     sampler->length = (uint64_t)batch_length(sets);
 }
 
-/* A period from any moment to the next sample that counts. In batches, the same interval follows. */
+/* Sets the period from a random moment to the next sample that counts. In batches, the same
+ * interval follows. */
 static void set_first(struct perf_sets *sets, struct perf_sampler *sampler)
 {
     double interval = sets->batch ? draw_equal(sets, sets->exact) : 0;
@@ -141,7 +144,7 @@ static void set_first(struct perf_sets *sets, struct perf_sampler *sampler)
                true);
 }
 
-/* How long SAMPLER has counted: the CPU time of its thread on its CPU [ns]; 0: unknown. */
+/* Returns how long SAMPLER has counted: the CPU time of its thread on its CPU [ns]; 0: unknown. */
 static uint64_t counted(const struct perf_sampler *sampler)
 {
     uint64_t ns;
@@ -153,7 +156,7 @@ static void restart(const struct perf_sets *sets, struct perf_sampler *sampler)
 {
     perf_set_period(sets->setup, sampler->fd, sampler->period.length);
     sampler->period.armed = clock_now();
-    sampler->began = sets->batch ? 0 : counted(sampler); /* batches make up for what is late */
+    sampler->began = sets->batch ? 0 : counted(sampler); /* batches make up for delays */
 }
 
 static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double period,
@@ -165,8 +168,9 @@ static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double per
     restart(sets, sampler);
 }
 
-/* How much CPU time the thread has used on its CPU since the last sample of SAMPLER, at TIME [ns]. If this process is late because
- * all CPUs are in use, that is less than the time that has passed. */
+/* Returns the CPU time that the thread has used on its CPU since the last sample of SAMPLER, at
+ * TIME [ns]. If this process is late because all CPUs are in use, this is less than the elapsed
+ * time. */
 static double gone_since(const struct perf_sampler *sampler, uint64_t time)
 {
     double passed = (double)(clock_now() - time);
@@ -175,7 +179,8 @@ static double gone_since(const struct perf_sampler *sampler, uint64_t time)
                    : fmin(passed, (double)sampler->period.length);
 }
 
-/* Begins the next period after a sample of SAMPLER at TIME: INTERVAL without what has gone of it. */
+/* Begins the next period after a sample of SAMPLER at TIME: the rest of INTERVAL, of which a part
+ * has passed. */
 static void arm_rest(struct perf_sets *sets, struct perf_sampler *sampler, double interval,
                      uint64_t time)
 {
@@ -185,7 +190,7 @@ static void arm_rest(struct perf_sets *sets, struct perf_sampler *sampler, doubl
     sampler->gone = (uint64_t)gone;
 }
 
-/* The interval that follows a sample in a period of INTERVAL. */
+/* Returns the interval after a sample in a period of INTERVAL. */
 static double next_interval(struct perf_sets *sets, uint64_t interval)
 {
     return interval > 0 ? (double)interval : draw(sets);
@@ -253,8 +258,8 @@ static int open_one(struct perf_sets *sets, struct perf_sampler *sampler, size_t
     return ioctl(sampler->fd, PERF_EVENT_IOC_SET_OUTPUT, sets->outputs[cpu]);
 }
 
-/* The old samplers of the owners of all sets that were opened since SINCE are closed: samples from now on are of the new
- * ones. */
+/* The old samplers of the owners of all sets that were opened since SINCE have been closed: from
+ * now on, samples are from the new ones. */
 static void replace_old(struct perf_sets *sets, uint64_t since)
 {
     uint64_t now = clock_now();
@@ -263,7 +268,8 @@ static void replace_old(struct perf_sets *sets, uint64_t since)
             set->samplers[i].period.armed = now;
 }
 
-/* Opens the samplers of SET, whose periods are known, for THREAD. Takes SET. Returns 0, or -1 with errno set. */
+/* Opens the samplers of SET, whose periods have been set, for THREAD. Takes SET. Returns 0, or -1
+ * with errno set. */
 static int open_set(struct perf_sets *sets, struct perf_set *set, struct perf_thread *thread,
                     bool on_exec)
 {
@@ -352,8 +358,9 @@ double perf_sets_draw(struct perf_sets *sets)
     return fmax(draw_even(sets), shortest_batch);
 }
 
-/* Draws the period of the next child. What the child inherits must not depend on whether its creator was sampled: a period
- * that the creator has not used up is a long one, and the next one after a sample is never short. */
+/* Draws the period that the next child inherits. It must not depend on whether the creator was
+ * sampled: a period that the creator has not used up is long on average, and the period after a
+ * sample is never short. */
 static void sow(struct perf_sets *sets, struct perf_sampler *sampler)
 {
     if (sampler->fd < 0)
@@ -370,7 +377,7 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
     struct perf_set *set = parent->own != NULL ? parent->own : parent->from;
     if (sets->closed)
         return;
-    if (set == NULL || time < set->opened) { /* what it inherited has been closed */
+    if (set == NULL || time < set->opened) { /* the inherited samplers have been closed */
         perf_set_open_late(sets, child);
         return;
     }
@@ -381,8 +388,9 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
             sow(sets, &set->samplers[i]);
 }
 
-/* Opens samplers for THREAD, which has inherited its samplers. If these have a sample, the rest of its interval continues; the
- * thread usually runs while samplers are opened. */
+/* Opens samplers for THREAD, which has inherited its samplers. If these have had a sample, the rest
+ * of the thread's interval continues; the thread usually runs while samplers are opened. Returns 0,
+ * or -1 with errno set. */
 static int open_heir(struct perf_sets *sets, struct perf_thread *thread)
 {
     if (thread->seen == 0)
@@ -397,8 +405,9 @@ static int open_heir(struct perf_sets *sets, struct perf_thread *thread)
     return result;
 }
 
-/* Opens samplers for the owner of OLD again. A child was sampled on CPU, which says nothing about the owner: it may be drawn
- * again, for the next child as well. */
+/* Opens samplers for the owner of OLD again. A child was sampled on CPU, which does not depend on
+ * the owner: the period may therefore be drawn again, for the next child as well. Returns 0, or -1
+ * with errno set. */
 static int open_again(struct perf_sets *sets, const struct perf_set *old, size_t cpu)
 {
     struct perf_set *set = new_set(sets);
@@ -415,8 +424,9 @@ static int open_again(struct perf_sets *sets, const struct perf_set *old, size_t
     return open_set(sets, set, old->owner, false);
 }
 
-/* Opens samplers for all threads that use SET, and closes it: an inherited event ends only with its original. A thread whose
- * samplers cannot be opened has ended, or has more privileges than this process. */
+/* Opens samplers for all threads that use SET, and closes it, because an inherited event ends only
+ * with its original. A thread whose samplers cannot be opened has ended, or has more privileges
+ * than this process. */
 static void adopt(struct perf_sets *sets, struct perf_set *set)
 {
     struct perf_thread *heir;
@@ -478,13 +488,14 @@ void perf_sets_part(struct perf_sets *sets, uint64_t born)
     perf_sets_adopt(sets);
 }
 
-/* Is a sample of SAMPLER, which may be for the next child, without effect on its period? */
+/* Returns whether the period of SAMPLER remains after a sample, because it was drawn for the next
+ * child. */
 static bool keeps_period(const struct perf_sets *sets, const struct perf_sampler *sampler)
 {
     return sampler->seed && (double)sampler->used < seed_life * sets->mean;
 }
 
-/* The period of SAMPLER at TIME. It may have been replaced several times since. */
+/* Returns the period of SAMPLER at TIME, which may have been replaced several times since. */
 static const struct perf_period *period_at(const struct perf_sampler *sampler, uint64_t time)
 {
     const struct perf_period *period = &sampler->period;
@@ -493,7 +504,7 @@ static const struct perf_period *period_at(const struct perf_sampler *sampler, u
     return period;
 }
 
-/* How much CPU time the next sample of SAMPLER needs to count [ns]. */
+/* Draws the CPU time after which the next sample of SAMPLER counts [ns]. */
 static double draw_due(struct perf_sets *sets, const struct perf_sampler *sampler)
 {
     if (sampler->period.interval > 0)
@@ -501,7 +512,8 @@ static double draw_due(struct perf_sets *sets, const struct perf_sampler *sample
     return draw(sets) * (keeps_period(sets, sampler) ? dense : 1);
 }
 
-/* A sample of SAMPLER: does it count? Each stands for one period of CPU time. Returns as perf_set_sampled. */
+/* Decides whether a sample of SAMPLER counts. Each sample represents one period of CPU time.
+ * Returns the same as perf_set_sampled. */
 static double count_due(struct perf_sets *sets, struct perf_sampler *sampler)
 {
     sampler->since += sampler->period.length;
@@ -522,7 +534,8 @@ static double count_due(struct perf_sets *sets, struct perf_sampler *sampler)
     return span;
 }
 
-/* A sample of SAMPLER at TIME, from a period that has been replaced since: does it count? Returns as perf_set_sampled. */
+/* Decides whether a sample of SAMPLER at TIME, in a period that has been replaced since, counts.
+ * Returns the same as perf_set_sampled. */
 static double count_before(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
 {
     sampler->at += period_at(sampler, time)->length;
@@ -532,38 +545,42 @@ static double count_before(struct perf_sets *sets, struct perf_sampler *sampler,
     return sets->mean;
 }
 
-/* Does the event of SAMPLER count now? */
+/* Returns whether the event of SAMPLER is counting now. */
 static bool counts_now(const struct perf_sampler *sampler)
 {
     uint64_t first = counted(sampler);
     return first > 0 && counted(sampler) > first;
 }
 
-/* A period for a batch [ns]. How much is lost until it begins, and whether batches of long periods last longer, depends on how
- * fast this process reacts: the next batches make up for deviations. */
+/* Draws a period for a batch [ns]. How much CPU time is lost until it begins, and whether batches
+ * of long periods last longer, depends on how fast this process reacts: the next batches make up
+ * for deviations. */
 static double draw_batch(struct perf_sets *sets)
 {
     double part = sets->ahead / (balance * batch_length(sets));
     return draw_even(sets) * (1 + fmin(fmax(part, -most_balance), most_balance));
 }
 
-/* Begins equal periods after the last sample of SAMPLER, at TIME. What the thread has used since the sample that counted, SINCE ns
- * and from TIME on if it RUNS, is in the interval of the next one. */
+/* Begins equal periods after the last sample of SAMPLER, at TIME. The CPU time of the thread since
+ * the sample that counted (SINCE [ns], and if it RUNS, the time after TIME) belongs to the interval
+ * of the next sample. */
 static void arm_equal(struct perf_sets *sets, struct perf_sampler *sampler, double period,
                       uint64_t since, bool runs, uint64_t time)
 {
     uint64_t old = sampler->period.length;
     arm(sets, sampler, period, 0, false);
     uint64_t passed = sampler->period.armed - time;
-    /* it has waited if there was no sample for longer than a period: then it has used any part of one */
+    /* if there was no sample for longer than a period, the thread has waited, at a random point of
+     * the period */
     sampler->since = since + (!runs ? 0 : passed < old ? passed : old / 2);
 }
 
-/* Draws the period of the next batch after the last sample, at TIME on CPU, but not while THREAD waits, and not later, when
- * it may have waited and may now wait for a CPU: that period would begin with what it does next, which would never be
- * sampled. The old period goes on instead, from where in it the thread began to wait, until the batch is overdue:
- * then the next sample comes at any moment of a period. A sample on the CPU that this process runs on has just
- * stopped the thread: it has done nothing since. */
+/* Draws the period of the next batch after the last sample, at TIME on CPU. Does not do so while
+ * THREAD waits, nor so late that it may have waited and may now wait for a CPU: the period would
+ * begin with the code that the thread runs next, which would never be sampled. Instead, the old
+ * period continues from the point at which the thread began to wait, until the batch is overdue:
+ * then the next sample comes at a random moment of a period. A sample on the CPU of this process
+ * has just stopped the thread, which has therefore done nothing since. */
 static void renew(struct perf_sets *sets, const struct perf_thread *thread,
                   struct perf_sampler *sampler, size_t cpu, uint64_t time)
 {
@@ -585,7 +602,8 @@ static void renew(struct perf_sets *sets, const struct perf_thread *thread,
         arm(sets, sampler, period * random_uniform(&sets->numbers), period, true);
 }
 
-/* The first batch begins right after a sample, and continues as if it had begun before the thread, at any moment. */
+/* The first batch begins right after a sample, and continues as if it had begun at a random moment
+ * before the thread. */
 static void begin_batch(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
 {
     double passed = (double)(clock_now() - time);
@@ -613,7 +631,7 @@ void perf_sets_renew(struct perf_sets *sets)
     sets->read = false;
 }
 
-/* A batch may begin after a sample of SAMPLER, of SET, at TIME. */
+/* Notes that a batch may begin after a sample of SAMPLER, of SET, at TIME. */
 static void renew_after(struct perf_sets *sets, struct perf_set *set, struct perf_sampler *sampler,
                         uint64_t time)
 {
@@ -621,11 +639,13 @@ static void renew_after(struct perf_sets *sets, struct perf_set *set, struct per
     set->read = sets->read = true;
 }
 
-/* A sample of SAMPLER at TIME in one of several equal periods. Returns as perf_set_sampled. */
+/* Handles a sample of SAMPLER at TIME in one of several equal periods. Returns the same as
+ * perf_set_sampled. */
 static double sampled_equal(struct perf_sets *sets, struct perf_set *set,
                             struct perf_sampler *sampler, uint64_t time)
 {
-    bool replaced = time < sampler->period.armed; /* then its period is in SINCE */
+    /* in this case, its period is included in SINCE */
+    bool replaced = time < sampler->period.armed;
     uint64_t period = period_at(sampler, time)->length, since = sampler->since;
     uint64_t span = replaced ? period : period + since;
     sampler->since = replaced && since > period ? since - period : 0;
@@ -643,7 +663,7 @@ static double sampled(struct perf_sets *sets, struct perf_thread *thread,
         return sampled_equal(sets, thread->own, sampler, time);
     bool before = replaced && sampler->at > 0;
     double span = before ? count_before(sets, sampler, time) : count_due(sets, sampler);
-    if (sampler->latest > 0) /* others may follow the one that counts */
+    if (sampler->latest > 0) /* other samples may follow the one that counts */
         sampler->latest = time;
     if (span <= 0 || keeps_period(sets, sampler))
         return span;
@@ -659,7 +679,8 @@ static double sampled(struct perf_sets *sets, struct perf_thread *thread,
     return span;
 }
 
-/* A sample before the samplers of THREAD were armed: does it count? Returns as perf_set_sampled. */
+/* Decides whether a sample from before the samplers of THREAD were armed counts. Returns the same
+ * as perf_set_sampled. */
 static double count_overdue(struct perf_sets *sets, struct perf_thread *thread)
 {
     thread->since += thread->former;
@@ -670,7 +691,8 @@ static double count_overdue(struct perf_sets *sets, struct perf_thread *thread)
     return thread->interval > 0 ? (double)thread->interval : sets->mean;
 }
 
-/* A sample of the samplers that THREAD inherited: they are replaced when all samples have been read. */
+/* Notes a sample of samplers that THREAD inherited: these are replaced when all samples have been
+ * read. */
 static void inherited_sample(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
                              uint64_t time)
 {

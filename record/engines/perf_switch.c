@@ -1,15 +1,17 @@
-/* What switches between threads cost, and pauses of sampling that limit it.
+/* Measures the cost of switches between threads, and limits it with pauses of sampling.
  *
- * At each switch between two threads, the kernel takes the events of one off the CPU and puts those of the other on it.
- * A sampler has a timer, which is stopped and started again; on a virtual machine that takes up to 12 us, more than the
- * switch. Threads that pass each other a byte all the time would take four times as long as without samplers. This is
- * CPU time of the program, not of this process.
+ * At each switch between two threads, the kernel takes the events of one off the CPU and puts those
+ * of the other on it. A sampler has a timer, which is stopped and started again; on a virtual
+ * machine this takes up to 12 us, more than the switch itself. Threads that pass a byte to each
+ * other all the time would take four times as long as without samplers. This is CPU time of the
+ * program, not of this process.
  *
- * The cost of a switch is measured by events of this process, which are turned on and off again; the switches are
- * counted by the scheduler. If samplers make them cost more than --max-overhead, the samplers of all threads are on for
- * a part of the time only: for a few ms, then off for longer. The lengths of both are random, and a sampler that is on
- * again continues in its period where it was, so that all code is sampled at the same rate. The counters remain: they
- * cost 1 to 2 us a switch.
+ * The cost of a switch is measured by turning events of this process on and off; the scheduler
+ * counts the switches. If the cost of samplers at switches exceeds --max-overhead, the samplers of
+ * all threads are on for only a part of the time: on for a few ms, then off for longer. The lengths
+ * of both are random, and a sampler that is turned on again continues its period where it stopped,
+ * so that all code is sampled at the same rate. The counters remain on: they cost 1 to 2 us per
+ * switch.
  * SPDX-License-Identifier: MIT */
 #include <linux/perf_event.h>
 #include <math.h>
@@ -20,23 +22,26 @@
 #include "record/engines/perf_internal.h"
 #include "record/process.h"
 
-static const uint64_t check_every = SECOND / 50, spared_check = 100; /* times what a check costs */
-static const double memory = 0.75;          /* factor for what earlier checks have counted */
-static const double weight = 0.1;           /* of one measurement in the mean cost */
-static const double longest = 30000;        /* [ns] a longer measurement was interrupted */
-static const double shortest_timer = 50000; /* [ns] it must not fire while it is measured */
+/* SPARED_CHECK: times the cost of a check */
+static const uint64_t check_every = SECOND / 50, spared_check = 100;
+static const double memory = 0.75; /* factor for the counts of earlier checks */
+static const double weight = 0.1;  /* of a single measurement in the mean cost */
+/* [ns] a measurement that took longer was interrupted */
+static const double longest = 30000;
+static const double shortest_timer = 50000; /* [ns] the timer must not fire while it is measured */
 static const double least_part = 1. / 16, most_part = 0.9;
 static const double shortest_on = 2e6; /* [ns] mean */
 static const double shortest_open =
-    4e6; /* [ns] the same where samplers are closed: opening them costs more */
-static const double spared = 20; /* turning samplers on or off may take this part of a turn */
+    4e6; /* [ns] the same if samplers are closed when off: opening them costs more */
+/* turning samplers on or off may take one part in this many of a turn */
+static const double spared = 20;
 enum {
     LOOKS = 16,
     FIRST = 8,
     CALM = 50
-}; /* threads in a check, measurements at the start, checks */
+}; /* threads in a check; measurements at the start; checks */
 
-/* What the kernel needs to put an event on the CPU and take it off [ns]. */
+/* Measures the time in which the kernel puts an event on the CPU and takes it off [ns]. */
 static double measure(int fd)
 {
     uint64_t begin = clock_now();
@@ -81,13 +86,13 @@ void perf_switch_free(struct perf_switch *s)
         close(s->counter);
 }
 
-/* What a switch costs, if samplers are on for PART of the time [ns]. */
+/* Returns the cost of a switch if samplers are on for the fraction PART of the time [ns]. */
 static double cost_at(const struct perf_switch *s, double part)
 {
     return s->counted + part * fmax(s->sampled - s->counted, 0);
 }
 
-/* Counts the switches of some threads since they were last looked at. */
+/* Counts the switches of some threads since these were last looked at. */
 static void count(struct engine_run *run)
 {
     struct perf_switch *s = &run->switches;
@@ -95,7 +100,7 @@ static void count(struct engine_run *run)
     const struct perf_thread *first = NULL;
     for (int i = 0; i < LOOKS; i++) {
         struct perf_thread *thread = id_map_next(&run->threads.threads, &s->place);
-        if (thread == NULL) { /* from the beginning */
+        if (thread == NULL) { /* starts again with the first thread */
             s->place = 0;
             thread = id_map_next(&run->threads.threads, &s->place);
         }
@@ -118,8 +123,8 @@ static void count(struct engine_run *run)
     s->cost += switches * cost_at(s, run->wide.on ? 0 : s->part);
 }
 
-/* The part of the time in which samplers can be on, so that they make switches cost no more than is allowed. What the
- * counters cost cannot be saved. */
+/* Returns the fraction of the time in which samplers can be on without exceeding the allowed cost
+ * of switches. The cost of the counters cannot be avoided. */
 static double part_allowed(const struct engine_run *run)
 {
     const struct perf_switch *s = &run->switches;
@@ -131,8 +136,9 @@ static double part_allowed(const struct engine_run *run)
     return part < most_part ? fmax(part, least_part) : 1;
 }
 
-/* With pauses, there are few samples: each sets the next period at once, as at low rates; a batch of them would have the
- * same period for long. Samplers that cannot be opened again continue unchanged. */
+/* With pauses, there are few samples. Each sample therefore sets the next period at once, as at low
+ * rates, because a batch of them would have the same period for long. Samplers that cannot be
+ * opened again continue unchanged. */
 static void set_batch(struct engine_run *run, bool batch)
 {
     size_t place = 0;
@@ -145,7 +151,8 @@ static void set_batch(struct engine_run *run, bool batch)
             perf_set_open(&run->sets, t, false);
 }
 
-/* Samplers that are off are inherited all the same: where that costs too much, they are closed. */
+/* Turns samplers on or off. Samplers that are off are still inherited: if this costs too much, they
+ * are closed. */
 static void turn(struct engine_run *run, bool on)
 {
     uint64_t begin = clock_now();

@@ -1,17 +1,21 @@
 /* Samplers of whole CPUs, for programs that create threads faster than these can inherit samplers.
  *
- * A thread that inherits samplers costs the kernel some us for each at its beginning and end, and this process opens
- * samplers of its own for it at its first sample. If that exceeds --max-overhead, and the kernel permits it
- * (CAP_PERFMON, or perf_event_paranoid below 1), the samplers of all threads are closed, and one for each CPU takes the
- * samples of whatever runs there. Those of other programs are dropped. Threads then cost only what their inherited
- * counters cost, and all of a thread is sampled at the same rate, however short it is.
+ * For each sampler that a thread inherits, the kernel needs a few us at the beginning and at the
+ * end of the thread; in addition, this process opens samplers for the thread at its first sample.
+ * If the cost exceeds half of --max-overhead, and the kernel permits it (CAP_PERFMON, or
+ * perf_event_paranoid below 1), the samplers of all threads are closed. Instead, one sampler for
+ * each CPU takes samples of all code that runs there; those of other programs are dropped. Threads
+ * then cost only as much as their inherited counters, and all of a thread is sampled at the same
+ * rate, however short the thread is.
  *
- * The timers run while other programs run as well, and on idle CPUs: therefore threads get samplers again when few are
- * created. Periods are random, and change at moments that do not depend on the program: this process reads the rings
- * at times of its own then, not when they have news.
+ * The timers of these samplers also run while other programs run, and on idle CPUs: therefore
+ * threads get samplers again when few are created. Periods are random, and change at moments that
+ * do not depend on the program: this process then reads the rings at its own times, not when they
+ * contain news.
  *
- * Where whole CPUs may not be sampled, threads inherit samplers only in a part of the time: perf_switch.c closes the samplers of
- * all threads, and opens them again, at random moments. The threads seen then stand for all.
+ * If whole CPUs may not be sampled, threads inherit samplers only in a part of the time:
+ * perf_switch.c closes the samplers of all threads, and opens them again, at random moments. The
+ * threads that are seen represent all threads.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -24,17 +28,23 @@
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
 
-static const uint64_t some = 16;                   /* births: fewer say little about their cost */
-static const uint64_t longest = SECOND / 5;        /* in at most this time: enough for a look */
-static const uint64_t calm = SECOND;               /* before threads get samplers again */
+/* births: fewer are not enough to judge their cost */
+static const uint64_t some = 16;
+/* births are counted at least this often, which is enough for a check */
+static const uint64_t longest = SECOND / 5;
+/* time without many births before threads get samplers again */
+static const uint64_t calm = SECOND;
 static const uint64_t change_every = SECOND / 500; /* between draws of a period, at least */
-static const double much = 0.5;                    /* of what --max-overhead allows */
-static const double few = 0.25;   /* of the births when whole CPUs began to be sampled */
-static const double memory = 0.9; /* factor for what earlier checks have counted */
+/* fraction of what --max-overhead allows that is too much */
+static const double much = 0.5;
+/* fraction of the rate of births at which sampling of whole CPUs began */
+static const double few = 0.25;
+static const double memory = 0.9; /* factor for the counts of earlier checks */
 static const double least_part = 1. / 16;
-enum { FIRST = 4 }; /* measurements, checks */
+enum { FIRST = 4 }; /* number of measurements, checks */
 
-/* What the kernel needs to create an event and to end it: the least, because any may be interrupted [ns]. */
+/* Measures the time that the kernel needs to create an event and to end it: the minimum, because
+ * any measurement may be interrupted [ns]. */
 static double measure(const struct engine_run *run)
 {
     uint64_t least = 0;
@@ -69,7 +79,8 @@ void perf_wide_free(struct engine_run *run)
     run->wide.cpus = NULL;
 }
 
-/* The next period of a CPU, and how long it is used. It begins anew, which loses half a period. */
+/* Draws the next period of a CPU, and how long it is used. The new period starts from zero, which
+ * loses half a period. */
 static void draw(struct engine_run *run, struct perf_wide_cpu *cpu, uint64_t now)
 {
     struct perf_wide *w = &run->wide;
@@ -85,7 +96,7 @@ static void draw(struct engine_run *run, struct perf_wide_cpu *cpu, uint64_t now
     cpu->until = now + (uint64_t)length;
 }
 
-/* Opens the samplers, off. Returns whether there is one for each CPU. */
+/* Opens the samplers, turned off. Returns whether each CPU that is online has one. */
 static bool open_all(struct engine_run *run)
 {
     struct perf_wide *w = &run->wide;
@@ -119,7 +130,7 @@ static void turn_all(struct engine_run *run, bool on)
     }
 }
 
-/* The rate may have been reduced because of the threads. */
+/* Restores the rate, which may have been reduced because of the cost of threads. */
 static void restore_rate(struct engine_run *run)
 {
     double mean = (double)SECOND / run->options->frequency;
@@ -150,13 +161,15 @@ static void stop_wide(struct engine_run *run)
     perf_reopen(run);
 }
 
-/* What inherited events cost a thread [ns] if PART of the threads inherit samplers. */
+/* Returns the cost of inherited events for a thread [ns] if the fraction PART of the threads
+ * inherit samplers. */
 static double cost_of_birth(const struct engine_run *run, double part)
 {
     return run->wide.event * (double)run->setup.cpu_count * (1 + part);
 }
 
-/* The CPU time that sampling threads has cost since the last check, as a part of what is allowed. */
+/* Returns the CPU time that sampling threads has cost since the last check, as a fraction of the
+ * allowed time. */
 static double worth(struct engine_run *run, uint64_t births)
 {
     struct perf_wide *w = &run->wide;
@@ -171,14 +184,15 @@ static double worth(struct engine_run *run, uint64_t births)
     return allowed > 0 ? cost / allowed : 0;
 }
 
-/* Determines in which part of the time threads inherit samplers. */
+/* Determines the fraction of the time in which threads inherit samplers. */
 static void set_part(struct perf_wide *w)
 {
     double part = w->sparse && w->asked > 0 ? w->allowed / w->asked : 1;
     w->part = fmin(fmax(part, least_part), 1);
 }
 
-/* Many threads are created, RATE per ns: samples CPUs, or samples threads in a part of the time only. */
+/* Many threads are created, RATE per ns: samples CPUs, or if that is not possible, samples threads
+ * only in a part of the time. */
 static void give_way(struct engine_run *run, double rate, uint64_t now)
 {
     struct perf_wide *w = &run->wide;

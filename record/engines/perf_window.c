@@ -12,16 +12,17 @@
 #include "record/engines/perf_internal.h"
 
 static const uint64_t shortest = SECOND / 100, longest = SECOND / 10;
-static const double least = 0.02; /* part of a window: a shorter idle time counts as none */
+static const double least = 0.02; /* fraction of a window: a shorter idle time counts as none */
 static const double idle =
     SECOND / 200.; /* without a sighting: a shorter time is not reported separately */
-/* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest
- * length. */
+/* A window lasts at least COST_SHARE times the time that ending it takes, and has SOME sightings,
+ * or one if it has its maximum length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
 enum {
-    FEW = 4,     /* mean intervals that show whether threads run */
-    SHORT = 16,  /* part of a window in which CPU time may be divided in proportion to time */
-    MAX_LEFT = 2 /* mean intervals of a CPU that are left for the next window */
+    FEW = 4, /* number of mean intervals that show whether threads run */
+    /* divisor of a window: CPU time of so short a part may be divided in proportion to time */
+    SHORT = 16,
+    MAX_LEFT = 2 /* number of mean intervals of a CPU that may be left for the next window */
 };
 
 void perf_window_free(struct perf_window *w)
@@ -48,7 +49,8 @@ void perf_window_alone(struct engine_run *run)
         w->entries[w->count - 1].alone = true;
 }
 
-/* Sightings up to TIME of the process PID, or only of THREAD, stay before it. */
+/* Makes sightings up to TIME of the process PID, or if not NULL, of THREAD only, stay before
+ * TIME. */
 static void end_before(struct perf_window *w, uint32_t pid, const struct perf_thread *thread,
                        uint64_t time)
 {
@@ -71,7 +73,7 @@ void perf_window_rename(struct perf_window *w, struct perf_thread *thread, uint6
     end_before(w, thread->pid, thread, time);
 }
 
-/* Delivers the first COUNT waiting threads. */
+/* Delivers a sample of the first COUNT waiting threads. */
 static void emit(struct engine_run *run, uint64_t time, size_t count)
 {
     struct perf_window *w = &run->window;
@@ -97,8 +99,9 @@ static void add_thread(struct perf_window *w, const struct perf_entry *entry, ui
                                                            .flags = entry->flags};
 }
 
-/* Delivers a sighting; the BUSY ns before it are its own, with its time in the middle as far as the sightings before and after
- * it permit, but it ends at LATEST. */
+/* Delivers a sighting. It ends at a new time, which is at most LATEST, and the BUSY ns before that
+ * belong to it: if the sightings before and after it permit, its original time is in their
+ * middle. */
 static void emit_sighting(struct engine_run *run, struct perf_entry *entry, uint64_t busy,
                           uint64_t latest, uint64_t cpu)
 {
@@ -126,7 +129,8 @@ static void take_total(struct engine_run *run, struct perf_entry *entry)
         emit(run, run->last + 1, w->thread_count);
 }
 
-/* The CPU time that the first COUNT entries stand for: all of them, and those of each thread [ns]. */
+/* Adds the CPU time that the first COUNT entries represent: returns that of all entries, and sets
+ * that of each thread [ns]. */
 static double add_spans(struct perf_window *w, size_t count)
 {
     double all = 0;
@@ -150,13 +154,15 @@ static double span_of(const struct engine_run *run, const struct perf_entry *ent
     return run->sets.batch ? entry->span : thread->span / (double)thread->sightings;
 }
 
-/* Delivers the first COUNT entries, with LEFT sightings, among which CPU and the time BUSY are divided, up to UNTIL. */
+/* Delivers the first COUNT entries, up to UNTIL, and divides CPU and the time BUSY among their LEFT
+ * sightings. */
 static void emit_entries(struct engine_run *run, size_t count, size_t left, uint64_t until,
                          double cpu, double busy)
 {
     struct perf_window *w = &run->window;
     bool no_idle = until > run->last && busy >= (double)(until - run->last);
-    double all = add_spans(w, count), rest = busy; /* REST: for the sightings after it */
+    /* REST: of the time, for the sightings that follow */
+    double all = add_spans(w, count), rest = busy;
     for (size_t i = 0; i < count; i++) {
         struct perf_entry *entry = &w->entries[i];
         if (entry->total) {
@@ -187,7 +193,7 @@ uint64_t perf_program_cpu(const struct engine_run *run)
     return sum > run->cpu_start ? sum - run->cpu_start : 0;
 }
 
-/* Whether power is read so that windows can end there. */
+/* Returns whether power is read in such a way that windows can end at its readings. */
 static bool ends_with_readings(const struct engine_run *run)
 {
     const struct perf_window *w = &run->window;
@@ -209,18 +215,21 @@ static uint64_t begin_of(const struct engine_run *run)
     return run->window.clock != 0 ? run->window.clock : run->start;
 }
 
-/* CPU time of the program since the window began, now; sets how much time it took to find out. */
+/* Returns the CPU time of the program from the beginning of the window to NOW; notes the time that
+ * it took to read it. */
 static uint64_t used_so_far(struct engine_run *run, uint64_t now)
 {
     struct perf_window *w = &run->window;
     uint64_t cpu = perf_program_cpu(run);
-    uint64_t cost = clock_now() - now; /* an interrupted read does not make counters slow */
+    /* one interrupted reading does not mean that reading is slow */
+    uint64_t cost = clock_now() - now;
     w->cost = cost > w->cost && w->cost > 0 ? w->cost + (cost - w->cost) / 16 : cost;
     w->length = COST_SHARE * w->cost;
     return cpu > w->cpu ? cpu - w->cpu : 0;
 }
 
-/* How many threads ran lately, by the sightings of LENGTH ns up to the last that are known, at UNTIL. */
+/* Returns how many threads ran recently, according to the sightings of the LENGTH ns before UNTIL,
+ * the time of the last known ones. */
 static double running_lately(const struct engine_run *run, uint64_t until, double length)
 {
     const struct perf_window *w = &run->window;
@@ -234,8 +243,9 @@ static double running_lately(const struct engine_run *run, uint64_t until, doubl
     return fmin(spans / length, (double)run->counter_count);
 }
 
-/* What was used up to CLOCK, of USED up to NOW. If CPU time after CLOCK counted, the samples after each wait would get more than
- * they used, and those before the next wait less; so they would if the time of the window was divided in proportion. */
+/* Returns how much of the CPU time USED up to NOW was used up to CLOCK. If CPU time after CLOCK was
+ * included, the samples after each wait would get more than they used, and those before the next
+ * wait less. The same would happen if the time of the window was divided in proportion. */
 static uint64_t used_until(const struct engine_run *run, uint64_t used, uint64_t clock,
                            uint64_t now)
 {
@@ -246,9 +256,11 @@ static uint64_t used_until(const struct engine_run *run, uint64_t used, uint64_t
     return (double)used > after ? used - (uint64_t)after : 0;
 }
 
-/* How much of the CPU time USED in the window is divided among its sightings; ALL: nothing is left for the next window. In a batch,
- * it is known what a sighting stands for, and a window often ends shortly before a sighting, whose time is before the end: if that
- * was divided among the others, what precedes a wait would get too little, and what follows it too much. */
+/* Returns how much of the CPU time USED in the window is divided among its sightings; ALL: nothing
+ * is left for the next window. In a batch, it is known how much CPU time a sighting represents. A
+ * window often ends shortly before a sighting that represents time before the end: if this time was
+ * divided among the other sightings, the code before a wait would get too little, and the code
+ * after it too much. */
 static double divided(struct engine_run *run, uint64_t used, bool all)
 {
     struct perf_window *w = &run->window;
@@ -260,14 +272,14 @@ static double divided(struct engine_run *run, uint64_t used, bool all)
     return have - w->left;
 }
 
-/* The time up to UNTIL in which some thread ran, if the program used so much CPU time. */
+/* Returns the time up to UNTIL in which some thread ran, if the program USED that much CPU time. */
 static double busy_time(const struct engine_run *run, uint64_t until, uint64_t used)
 {
     double span = until > run->last ? (double)(until - run->last) : 0;
     return (double)used < (1 - least) * span ? (double)used : span;
 }
 
-/* The last sample of a window ends with it. */
+/* Fills the rest of a window, up to UNTIL, with a sample without threads. */
 static void fill(struct engine_run *run, uint64_t until)
 {
     if (until > run->last)
@@ -285,7 +297,7 @@ void perf_window_end(struct engine_run *run, uint64_t until, bool at_once)
     double span = until > run->last ? (double)(until - run->last) : 0;
     double busy = busy_time(run, until, used);
     w->clock = clock;
-    if (w->sightings == 0) { /* what was used belongs to the next sighting */
+    if (w->sightings == 0) { /* the CPU time belongs to the next sighting */
         if (span - busy > idle)
             emit(run, until - (uint64_t)busy, 0);
         return;
@@ -296,7 +308,8 @@ void perf_window_end(struct engine_run *run, uint64_t until, bool at_once)
         fill(run, until);
 }
 
-/* The entries up to TIME, and their *SIGHTINGS. */
+/* Returns the number of entries up to TIME, and sets *SIGHTINGS to the number of sightings among
+ * them. */
 static size_t entries_until(const struct perf_window *w, uint64_t time, size_t *sightings)
 {
     size_t count = 0;
@@ -314,7 +327,7 @@ void perf_window_look(struct engine_run *run)
     run->window.looked_cpu = perf_program_cpu(run);
 }
 
-/* The same if power was looked at shortly before CLOCK. */
+/* The same as used_until, if power was looked at shortly before CLOCK. */
 static uint64_t used_since_look(const struct engine_run *run, uint64_t used, uint64_t clock,
                                 uint64_t now)
 {
@@ -325,7 +338,8 @@ static uint64_t used_since_look(const struct engine_run *run, uint64_t used, uin
            (uint64_t)((double)(used - before) * (double)(clock - looked) / (double)(now - looked));
 }
 
-/* Is a time short beside the window up to CLOCK? Then little CPU time is in question. */
+/* Returns whether TIME is short compared with the window up to CLOCK, so that only little CPU time
+ * is uncertain. */
 static bool is_short(const struct engine_run *run, uint64_t time, uint64_t clock)
 {
     return SHORT * time <= clock - begin_of(run);
@@ -341,13 +355,14 @@ void perf_window_read(struct engine_run *run, uint64_t read)
         (double)(clock - begin) < ENGINE_FEW * run->sets.mean || clock - begin < w->length)
         return;
     bool looked = w->looked > begin && w->looked <= clock && is_short(run, now - w->looked, clock);
-    if (!looked && !is_short(run, now - clock, clock)) /* a later reading may be found sooner */
+    /* the next new value may be noticed sooner */
+    if (!looked && !is_short(run, now - clock, clock))
         return;
     size_t sightings, count = entries_until(w, read, &sightings);
     uint64_t used = used_so_far(run, now);
     used = looked ? used_since_look(run, used, clock, now) : used_until(run, used, clock, now);
     w->clock = clock;
-    if (sightings == 0) { /* what was used belongs to the next sighting */
+    if (sightings == 0) { /* the CPU time belongs to the next sighting */
         if ((double)used < (double)(read - run->last) / 2)
             emit(run, read, 0);
         return;

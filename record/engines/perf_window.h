@@ -1,25 +1,30 @@
-/* Windows, the output of the engine: sightings with their CPU times, and the time in which no thread ran.
+/* Windows, the output of the engine: sightings with their CPU times, and the time in which no
+ * thread ran.
  *
- * Sightings are random, but the counters give the exact CPU time that the program has used. The counters are read at the end of
- * windows of 10 ms or more that contain some sightings. The CPU time of a window is divided among its threads in proportion to the
- * intervals that their sightings represent, not to the number of sightings: one of two busy threads may, by chance, have 1.5 times as
- * many sightings as the other. Where intervals are independent of each other, the sightings of a thread get equal parts, which is more
- * precise than charging each sighting its own interval. In a batch, a short interval is followed by other short ones, so each sighting
- * is charged its own interval. CPU time of a window that exceeds the intervals of a batch, up to two mean intervals for each CPU, is
- * carried over to the next window, unless power was read.
+ * Sightings are random, but the counters provide the exact CPU time of the program. They are read
+ * at the end of windows of 10 ms or more that contain some sightings. The CPU time of a window is
+ * divided among its threads in proportion to the intervals that their sightings represent, not to
+ * the number of sightings: one of two busy threads may, by chance, have 1.5 times as many sightings
+ * as the other. If intervals are independent of each other, the sightings of a thread get equal
+ * parts, which is more precise than charging its own interval to each. In a batch, a short interval
+ * is followed by other short ones, so its own interval is charged to each sighting. CPU time of a
+ * window that exceeds the intervals of a batch, up to two mean intervals for each CPU, is carried
+ * over to the next window, unless power was read.
  *
- * The interval before a sample, with its energy, belongs to the sample. Therefore each sighting gets the same part of
- * the time in which some thread ran as of the CPU time, and idle time ends with samples without threads:
+ * The interval before a sample, with its energy, belongs to the sample. Therefore each sighting
+ * gets the same fraction of the time in which some thread ran as of the CPU time, and idle time
+ * ends with samples without threads:
  *
  *   |.........:############|####|.........:####|......|          | sighting      : sample without threads
  *
- * For this, sightings are moved within their window: if possible, from the middle of their part of the time to its end. They keep
- * their order. They are not moved across an exec of their process or a new name of their thread, nor to a time before a new mapping
- * that they followed. The power of a row then never exceeds that of the machine, because CPU time is at least the time in which some
- * thread ran.
+ * To achieve this, sightings are moved within their window, if possible from the middle of their
+ * part of the time to its end. Their order does not change. They are not moved past an exec of
+ * their process or a new name of their thread, or to a time before the latest new mapping that they
+ * followed. The power of a row then never exceeds that of the machine, because CPU time is at least
+ * the time in which some thread ran.
  *
- * Windows also end where power was read, unless that is more frequent than a few sightings. Then each window of the
- * power sensor has separate sightings and an exact CPU time.
+ * Windows also end at readings of power, unless these are more frequent than a few sightings. Then
+ * each window of the power sensor has its own sightings and an exact CPU time.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_WINDOW_H
@@ -39,44 +44,49 @@ struct perf_window {
     struct perf_entry {
         uint64_t time; /* [ns of the run] */
         uint64_t from,
-            until; /* its mappings do not change before this time, which is at least TIME */
+            /* its mappings and names do not change from FROM to before UNTIL, which is at least
+             * TIME */
+            until;
         bool
             total; /* the final CPU time of a thread that is not in the table: freed with the entry */
         bool alone; /* a total that must not wait for the next sighting */
         struct perf_thread *thread;
-        uint64_t pc, caller, cpu; /* CPU: of a total */
+        uint64_t pc, caller, cpu; /* CPU: only of a total */
         double span;              /* the CPU time that a sighting represents [ns] */
         uint8_t flags;
     } * entries;
     size_t count, capacity, sightings;
     struct engine_thread *threads; /* of the next sample */
     size_t thread_count, thread_capacity;
-    uint64_t cpu, clock; /* at its beginning: CPU time of the program, CLOCK_MONOTONIC */
-    double left;         /* CPU time before it that has not been divided among sightings [ns] */
-    uint64_t length;     /* minimum [ns] */
-    uint64_t cost;       /* of ending it [ns], smoothed */
+    uint64_t cpu, clock; /* at its beginning: CPU time of the program, CLOCK_MONOTONIC [ns] */
+    double left;         /* earlier CPU time that has not been divided among sightings yet [ns] */
+    uint64_t length;     /* minimum length [ns] */
+    uint64_t cost;       /* smoothed cost of ending it [ns] */
     uint64_t read,
-        every; /* time of the last reading of power, and from the one before to it [ns of the run] */
-    uint64_t looked, looked_cpu; /* as CLOCK and CPU, when power was last looked at */
+        /* time of the last reading of power, and from the previous one to it [ns of the run] */
+        every;
+    uint64_t looked, looked_cpu; /* like CLOCK and CPU, when power was last looked at */
 };
 
 void perf_window_free(struct perf_window *window);
-/* ENTRY's thread is borrowed until the window ends, or taken with a total. */
+/* Adds an entry. Its thread is borrowed until the window ends; that of a total is taken. */
 void perf_window_add(struct engine_run *run, const struct perf_entry *entry);
 /* Puts the last entry added into a separate sample, if it is a total. */
 void perf_window_alone(struct engine_run *run);
-/* Process PID begins another image at TIME of the run. */
+/* To be called when process PID begins another image at TIME [ns of the run]. */
 void perf_window_exec(struct perf_window *window, uint32_t pid, uint64_t time);
-/* THREAD has another name from TIME of the run on. */
+/* To be called when THREAD has another name from TIME [ns of the run] on. */
 void perf_window_rename(struct perf_window *window, struct perf_thread *thread, uint64_t time);
-/* Ends the window at time UNTIL of the run if it is long enough, or in any case if AT_ONCE. */
+/* Ends the window at UNTIL [ns of the run] if it is long enough, or in any case if AT_ONCE. */
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once);
-/* Power was looked at, and had no new value: notes the CPU time so far, if windows end with readings. */
+/* Power was looked at, and had no new value: notes the CPU time so far, if windows end at
+ * readings. */
 void perf_window_look(struct engine_run *run);
-/* Power has a new value since time READ of the run: ends the window at READ, if it is long enough to divide CPU time among
- * sightings. Samples before READ then have the CPU time used before READ, and later samples that used after it. */
+/* Power has a new value, of the time READ [ns of the run]: ends the window at READ, if it is long
+ * enough to divide CPU time among sightings. Samples before READ then get the CPU time used before
+ * READ, and later samples get the rest. */
 void perf_window_read(struct engine_run *run, uint64_t read);
-/* The last sample of the run, at TIME: all remaining totals. */
+/* Delivers the last sample of the run, at TIME [ns of the run]: all remaining totals. */
 void perf_window_close(struct engine_run *run, uint64_t time);
 
 #endif

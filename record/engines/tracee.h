@@ -1,4 +1,5 @@
-/* The processes and threads traced by the ptrace engine, and the data that can be read of each thread.
+/* The processes and threads traced by the ptrace engine, and the data of each thread that can be
+ * read.
  *
  *               interrupt           any stop           resume
  *     RUNNING ------------> AWAITED ---------> HELD ------------> RUNNING, or LISTENING in a group stop
@@ -54,8 +55,8 @@ struct process {
     uint64_t children_user, children_system;
 };
 
-/* The scheduler's counts of a thread. If two readings are equal, the thread was on no CPU in between, because a thread
- * that was held or waited is counted when it gets a CPU. */
+/* The scheduler's counts of a thread. If two readings are equal, the thread was on no CPU in
+ * between, because a thread that was held or waited is counted when it gets a CPU. */
 struct run_time {
     uint64_t cpu;    /* used [ns] */
     uint64_t delay;  /* spent waiting for a CPU [ns] */
