@@ -1,4 +1,4 @@
-/* How much CPU time the whole machine has used.
+/* The CPU time that the whole machine has used.
  * SPDX-License-Identifier: MIT */
 #include "record/busy.h"
 
@@ -10,7 +10,8 @@
 #include "base/memory.h"
 #include "record/clock.h"
 
-/* The kernel generates the whole file for its first line, with a column for each interrupt of each processor. */
+/* To read even its first line, the kernel generates the whole file, with a column for each
+ * interrupt of each processor. */
 enum { COST_SHARE = 50 };
 
 void busy_open(struct busy *busy)

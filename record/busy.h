@@ -9,30 +9,31 @@
 struct busy {
     int fd;
     uint64_t due;  /* CLOCK_MONOTONIC [ns] of the next update */
-    uint64_t last; /* [ns] */
+    uint64_t last; /* CPU time, as last read [ns] */
 };
 
 /* Opens /proc/stat. If that fails, all values are unknown. */
 void busy_open(struct busy *busy);
 void busy_close(struct busy *busy);
-/* CPU time of all processes since the machine started [ns], in steps of a clock tick (10 ms); NOW is CLOCK_MONOTONIC.
- * 0: unknown. */
+/* Returns the CPU time of all processes since the machine started [ns], in steps of a clock tick
+ * (10 ms); NOW is CLOCK_MONOTONIC. 0: unknown. */
 uint64_t busy_read(struct busy *busy, uint64_t now);
 
-/* What it was during a run, for values that come after it: a point every 20 ms, of long runs less often. */
+/* The CPU time during a run, for values that are delivered after it: a point every 20 ms, less
+ * often for long runs. */
 struct busy_history {
     struct busy_point {
         uint64_t time, cpu_ns; /* CLOCK_MONOTONIC [ns], [ns] */
     } * points;
     size_t count, capacity;
-    size_t at;     /* the point before the time looked up last */
-    uint64_t step; /* between points, at least [ns] */
+    size_t at;     /* the point before the time that was last looked up */
+    uint64_t step; /* minimum time between points [ns] */
 };
 
-/* Adds a point if it is time for one. Times ascend. */
+/* Adds a point if it is time for one. TIME must not decrease. */
 void busy_note(struct busy_history *history, uint64_t time, uint64_t cpu_ns);
-/* The CPU time at TIME, interpolated; that of the first or the last point outside them; 0 without points. Quick if times
- * ascend. */
+/* Returns the CPU time at TIME, interpolated; before the first or after the last point, that of
+ * this point; 0 without points. Fast if times ascend. */
 uint64_t busy_at(struct busy_history *history, uint64_t time);
 void busy_history_free(struct busy_history *history);
 

@@ -9,7 +9,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* CLOCK_MONOTONIC [ns]. */
+/* Returns CLOCK_MONOTONIC [ns]. */
 static inline uint64_t clock_now(void)
 {
     struct timespec now;
@@ -17,7 +17,7 @@ static inline uint64_t clock_now(void)
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* CPU time of this thread [ns]. */
+/* Returns the CPU time of this thread [ns]. */
 static inline uint64_t clock_thread(void)
 {
     struct timespec used;
@@ -25,7 +25,7 @@ static inline uint64_t clock_thread(void)
     return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
 }
 
-/* The time between two ticks of the kernel [ns], 0: unknown. */
+/* Returns the time between two kernel ticks [ns]; 0: unknown. */
 static inline uint64_t clock_tick(void)
 {
     struct timespec tick;
@@ -37,7 +37,8 @@ static inline struct timespec clock_timespec(uint64_t ns)
     return (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
 }
 
-/* The number in [0, 1) that follows PHASE in steps of the golden ratio, which match no period of a program. */
+/* Returns the number in [0, 1) that follows PHASE in steps of the golden ratio, which match no
+ * period of a program. */
 static inline double clock_phase(double phase)
 {
     return fmod(phase + 0.6180339887498949, 1);

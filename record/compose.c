@@ -1,7 +1,7 @@
-/* The finished profile, composed from the spool.
+/* Composes the finished profile from the spool.
  *
- * The spool is read several times: for the CPU times of threads, the records, all blocks that are copied, the
- * times.
+ * The spool is read several times: for the CPU times of threads, for the records, for all blocks
+ * that are copied, and for the times of samples.
  * SPDX-License-Identifier: MIT */
 #include "record/compose.h"
 
@@ -23,7 +23,7 @@ enum { NS_PER_US = 1000, LABEL_SIZE = 256, THREAD_SIZE = 20, THREAD_CPU = 12 };
 struct scales {
     struct numbers tids; /* tid -> index in THREADS */
     struct scaled {
-        size_t number; /* of the current thread of the tid, SIZE_MAX: none */
+        size_t number; /* of the current thread with the tid; SIZE_MAX: none */
         uint64_t last; /* its CPU time so far */
     } * threads;
     size_t thread_capacity;
@@ -33,7 +33,8 @@ struct scales {
 
 struct composition {
     struct output *out;
-    struct stream *spool, *ahead; /* AHEAD: for readings, which are needed before the records */
+    /* AHEAD: for readings, which are needed before the records that precede them */
+    struct stream *spool, *ahead;
     const struct profile *profile;
     struct buffer buffer, rows;
     struct raw_readings *readings;
@@ -47,7 +48,7 @@ struct composition {
     struct error *err;
 };
 
-/* The label of a mapping, NUL-padded. */
+/* Writes the label of a mapping, padded with NUL. */
 static void put_label(struct buffer *buffer, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -121,8 +122,8 @@ static bool is(const struct block *block, const char *type)
     return strcmp(block->type, type) == 0;
 }
 
-/* The next sample of a rows block: its time, and its record for the documented part. Returns false
- * at the end. */
+/* Reads the next sample of a rows block: its time, and its record for the documented part. Returns
+ * false at the end. */
 static bool next_row(struct cursor *in, uint64_t *time, const uint8_t **record, size_t *size)
 {
     if (cursor_left(in) == 0)
@@ -148,7 +149,7 @@ static struct scaled *find_scaled(struct scales *s, uint32_t tid)
     return &s->threads[index];
 }
 
-/* The thread with TID; a new one if the last one already has its total. */
+/* Returns the thread with TID; a new one if the previous one already has its total. */
 static struct scaled *current(struct scales *s, uint32_t tid)
 {
     struct scaled *thread = find_scaled(s, tid);
@@ -157,7 +158,7 @@ static struct scaled *current(struct scales *s, uint32_t tid)
     return thread;
 }
 
-/* First pass: the factor for the sum of intervals of each thread. */
+/* First pass: determines for each thread the factor for the sum of its intervals. */
 static void learn(struct scales *s, uint32_t tid, uint64_t cpu, uint8_t flags)
 {
     size_t known = s->count;
@@ -174,7 +175,7 @@ static void learn(struct scales *s, uint32_t tid, uint64_t cpu, uint8_t flags)
     thread->number = SIZE_MAX;
 }
 
-/* Second pass. */
+/* Second pass: applies it. */
 static uint64_t scale(struct scales *s, uint32_t tid, uint64_t cpu, uint8_t flags)
 {
     struct scaled *thread = current(s, tid);
@@ -191,8 +192,8 @@ static void restart(struct scales *s)
     s->count = 0;
 }
 
-/* Reads rows and, from the next block, the flags of their threads; calls DO_IT for each thread. A block of rows without
- * flags is the last, and truncated. */
+/* Reads rows and, from the next block, the flags of their threads; calls DO_IT for each thread. A
+ * block of rows without flags is the last block, and truncated. */
 static int with_flags(struct composition *c, struct block *block,
                       void (*do_it)(struct composition *, uint8_t *thread, uint8_t flags))
 {
@@ -267,7 +268,7 @@ static int read_ahead(struct composition *c, uint64_t time)
     return 0;
 }
 
-/* Writes the records of the rows held. */
+/* Writes the records of the rows that are held. */
 static int put_rows(struct composition *c)
 {
     struct cursor in = {.data = c->rows.data, .size = c->rows.size};
@@ -296,8 +297,9 @@ static int put_records(struct composition *c, struct block *block)
 
 /* ---- the extension ------------------------------------------------------------------------------ */
 
-/* If the file is cut, later blocks are lost first, so blocks are in order of importance: definitions, with names and the
- * times of samples; readings, with energy; flags, which show whether threads ran. */
+/* If the file is truncated, the last blocks are lost, so blocks are in order of importance:
+ * definitions, with names and the times of samples; readings, with energy; flags, which show
+ * whether threads ran. */
 enum group { NOT_COPIED, DEFINITIONS, READINGS, FLAGS };
 
 static int group_of(const struct block *block)

@@ -24,13 +24,14 @@
 struct engine_thread {
     uint32_t pid, tid;
     uint64_t pc;
-    uint64_t caller; /* with RAW_CALLER, else 0 */
+    uint64_t caller; /* with RAW_CALLER; otherwise 0 */
     uint64_t cpu;    /* cumulative CPU time of the thread [ns] */
     uint8_t flags;   /* of the `seen` block: RAW_RAN, RAW_TOTAL, RAW_CALLER, ... */
 };
 
-/* The threads seen at one moment: by ptrace all threads of all processes, by perf one thread. Threads that have ended
- * since the previous sample are included with RAW_TOTAL, their final CPU time and the PC of their last sighting. */
+/* The threads seen at one moment: with ptrace all threads of all processes, with perf one thread.
+ * Threads that have ended since the previous sample are included with RAW_TOTAL, their final CPU
+ * time and the PC of their last sighting. */
 struct engine_sample {
     uint64_t time; /* greater than that of the previous sample */
     const struct engine_thread *threads;
@@ -38,110 +39,118 @@ struct engine_sample {
 };
 
 struct engine_options {
-    bool held;     /* engine_hold was called, and gave the mask */
+    bool held;     /* engine_hold was called, and set the mask */
     sigset_t mask; /* for the program */
-    double
-        frequency; /* of samples, > 0 [Hz]: per second of CPU time of a thread for nominal engines, else per second */
-    double duration;     /* [s] until the program is terminated (attached: detached), 0: never */
-    bool random;         /* intervals are random, not fixed */
-    bool follow;         /* processes that the program starts are sampled as well */
+    /* of samples, > 0 [Hz]: per second of CPU time of a thread for nominal engines, otherwise
+     * per second */
+    double frequency;
+    double duration;     /* [s] until the program is terminated (if attached: detached); 0: never */
+    bool random;         /* intervals are random instead of fixed */
+    bool follow;         /* processes that the program starts are also sampled */
     double max_overhead; /* fraction of the CPU time that sampling may use (0..1); 0: no limit */
-    const char *event;   /* perf: the event that intervals count, NULL: cpu-clock */
-    const pid_t *attach; /* threads or whole processes to attach to; COMMAND is NULL then */
+    const char *event;   /* perf: the event that intervals count; NULL: cpu-clock */
+    const pid_t *attach; /* threads or whole processes to attach to; COMMAND is then NULL */
     size_t attach_count;
     bool attach_some; /* ignore those that have ended since they were listed */
 };
 
-/* What the engine reports to its caller. With ptrace the process concerned waits during image, maps_changed, task_end
- * and process_end; with perf it does not. All except sample may be called between samples, with times before that of
- * the last sample. Their arguments are borrowed during the call. */
+/* The reports of the engine to its caller. With ptrace, the process concerned waits during image,
+ * maps_changed, task_end and process_end; with perf, it does not. All except sample may be called
+ * between samples, with times before that of the last sample. Their arguments are borrowed during
+ * the call. */
 struct engine_hooks {
     void *context;
-    /* A good moment to read the power sources that are due: at the start, with each sample of ptrace or each look into the
-     * rings of perf, and after ENGINE_TICK at the latest. Returns the time at which the next source is due; UINT64_MAX: none
-     * will be. perf waits for that time, but hardly more often than it takes samples unless *EXACT becomes true: a counter is
-     * expected to be updated then. *READ becomes the time of the newest value, if there is a new one. */
+    /* Called when the power sources that are due should be read: at the start, with each sample of
+     * ptrace or each reading of the rings of perf, and at least every ENGINE_TICK. Returns the time
+     * at which the next source is due; UINT64_MAX: never. perf waits for that time, but hardly more
+     * often than it takes samples, unless *EXACT becomes true: a counter is expected to be updated
+     * at that time. *READ becomes the time of the newest value, if there is a new one. */
     uint64_t (*tick)(void *context, uint64_t now, uint64_t *read, bool *exact);
-    /* Returns 0, or -1 to get no more samples; the program then continues without them. */
+    /* Returns 0, or -1 to stop sampling; the program then continues without it. */
     int (*sample)(void *context, const struct engine_sample *sample);
-    /* An address space begins, at the start of the program, by a fork or by an exec. Path NULL:
-     * look it up; "": that of the first mapping of a file. Comm NULL: look it up. Returns the
-     * number of the image, for mapping and as a parent. */
+    /* An address space begins: at the start of the program, by a fork or by an exec. Path NULL: to
+     * be looked up; "": that of the first mapping of a file. Comm NULL: to be looked up. Returns
+     * the number of the image, to be used for mapping and as a parent. */
     uint32_t (*image)(void *context, const struct raw_image *image);
-    /* An image got an executable mapping. If its build_id is NULL, look it up. */
+    /* An image got an executable mapping. If build_id is NULL, it must be looked up. */
     void (*mapping)(void *context, const struct raw_mapx *map);
-    /* Read the mappings of PID, whose image is known, from /proc/PID/maps now. */
+    /* The mappings of PID, whose image is known, must be read from /proc/PID/maps now. */
     void (*maps_changed)(void *context, uint32_t pid, uint64_t time);
-    /* A thread has existed, or has had NAME, since TIME. NAME NULL: look it up, now and later. */
+    /* A thread has existed, or has had NAME, since TIME. NAME NULL: to be looked up, now and
+     * later. */
     void (*task)(void *context, uint32_t pid, uint32_t tid, uint64_t time, const char *name);
     /* A thread is about to end, or is no longer observed. */
     void (*task_end)(void *context, uint32_t pid, uint32_t tid, uint64_t time);
-    /* A process has ended or is about to: the last opportunity to read its /proc/PID and the files
-     * it leaves. CPU is its CPU time without that of its children, NULL: unknown. */
+    /* A process has ended or is about to: this is the last opportunity to read its /proc/PID and
+     * the files it leaves. CPU is its CPU time without that of its children; NULL: unknown. */
     void (*process_end)(void *context, uint32_t pid, uint64_t time, const struct raw_cpu *cpu);
-    /* Where the ticks of the kernel have found a process lately. */
+    /* The CPU time in user code and in the kernel that kernel ticks have recently counted for a
+     * process. */
     void (*ticks)(void *context, const struct raw_ticks *ticks);
 };
 
 struct engine_result {
-    int status;     /* of the program, as from waitpid; 0 if attached */
-    bool expired;   /* it was terminated (attached: detached) because the duration was over */
-    bool gave_way;  /* the rate was reduced for max_overhead */
-    bool wide;      /* whole CPUs were sampled for max_overhead, while threads were created fast */
-    bool sparse;    /* the same: threads were sampled in a part of the time only */
-    bool throttled; /* the rate was reduced by a limit of the kernel */
-    bool user_only; /* time in the kernel was not sampled: it is that of user code */
-    uint64_t wall;  /* from start to end [ns] */
-    uint64_t attached; /* CPU time of attached processes and their children [ns], 0: unknown */
+    int status;    /* of the program, as from waitpid; 0 if attached */
+    bool expired;  /* it was terminated (if attached: detached) because the duration was over */
+    bool gave_way; /* the rate was reduced for max_overhead */
+    /* because of max_overhead, whole CPUs were sampled while threads were created fast */
+    bool wide;
+    bool sparse;       /* ... or threads were sampled only in a part of the time */
+    bool throttled;    /* the rate was reduced by a limit of the kernel */
+    bool user_only;    /* time in the kernel was not sampled: it is attributed to user code */
+    uint64_t wall;     /* from start to end [ns] */
+    uint64_t attached; /* CPU time of attached processes and their children [ns]; 0: unknown */
     uint64_t user;     /* CPU time of the program and of all processes it has waited for ... */
-    uint64_t system;   /* ... as from wait4 [ns]; both 0 if it was attached to */
-    uint64_t faults;   /* their page faults; 0 if it was attached to */
-    size_t left;       /* processes of the program that had not ended; 0 if it was attached to */
-    uint64_t samples;  /* delivered */
+    uint64_t system;   /* ... as reported by wait4 [ns]; both 0 if attached */
+    uint64_t faults;   /* their page faults; 0 if attached */
+    size_t left;       /* processes of the program that had not ended; 0 if attached */
+    uint64_t samples;  /* number of samples delivered */
     double reached;    /* rate of the samples [Hz], counted like the engine's frequency */
-    uint64_t late;     /* samples for which the sampler got a CPU too late, for lack of priority */
-    uint64_t missed;   /* ticks skipped: the machine or the previous sample took too long */
-    uint64_t lost;     /* records that the kernel could not deliver */
-    uint64_t blind;    /* number of failures to read the CPU time or PC of a thread */
-    uint64_t latency;  /* time spent taking samples [ns]; and per sample: */
+    /* samples for which the sampler got a CPU too late, because it had no priority */
+    uint64_t late;
+    uint64_t missed;  /* skipped samples: the machine or the previous sample took too long */
+    uint64_t lost;    /* records that the kernel could not deliver */
+    uint64_t blind;   /* number of failures to read the CPU time or PC of a thread */
+    uint64_t latency; /* time spent taking samples [ns]; minimum and 99th percentile per sample */
     uint64_t latency_min, latency_p99;
-    /* What else costs the program CPU time, estimated [ns]. */
-    uint64_t interrupting; /* the interrupts of samples */
-    uint64_t switches;     /* between threads of the program ... */
-    uint64_t switching;    /* ... and what sampling adds to them */
-    uint64_t births;       /* threads that the program has created ... */
-    uint64_t birth;        /* ... and the same for all of them */
+    /* Other CPU time that sampling costs the program, estimated [ns]. */
+    uint64_t interrupting; /* cost of the interrupts of samples */
+    uint64_t switches;     /* number of switches between threads of the program ... */
+    uint64_t switching;    /* ... and their additional cost because of sampling */
+    uint64_t births;       /* number of threads that the program has created ... */
+    uint64_t birth;        /* ... and their additional cost */
 };
 
-/* The time that sampling took, of this process and of the program [ns]. */
+/* Returns the CPU time that sampling took, of this process and of the program [ns]. */
 static inline uint64_t engine_cost(const struct engine_result *result)
 {
     return result->latency + result->interrupting + result->switching + result->birth;
 }
 
-#define ENGINE_TICK (SECOND / 100) /* [ns] between two ticks, at most */
-/* CPU time is divided where power was read, if readings are at least this many mean intervals apart; closer readings would
- * make the times of rows less exact. */
+#define ENGINE_TICK (SECOND / 100) /* [ns] longest time between two ticks */
+/* CPU time is divided at readings of power if these are at least this many mean intervals apart;
+ * more frequent divisions would make the times of rows less exact. */
 enum { ENGINE_FEW = 5 };
 
 struct engine_run;
 
 struct engine {
     const char *name, *help;
-    /* The mapping and task hooks report every change; otherwise the recorder reads /proc if a PC is
-     * in no known mapping, and periodically for mappings and names. */
+    /* The mapping and task hooks report every change; otherwise the recorder reads /proc when a PC
+     * is in no known mapping, and periodically for mappings and names. */
     bool events;
     /* CPU times of sightings are sums of intervals; only those with RAW_TOTAL are exact. */
     bool nominal;
     /* Returns 0 if the engine can work here, or -1 with WHY filled. */
     int (*available)(struct error *why);
-    /* Creates the process that runs COMMAND (ends in NULL; looked up in PATH) with the stdin, stdout, stderr, signal
-     * mask and dispositions of the caller; or attaches to OPTIONS->attach. Returns the run, caller calls delete; or
-     * NULL with ERR filled and *STATUS the exit status for it: 127 not found, 126 cannot be executed, 1 anything else.
-     * The engine changes the signal mask of this process until delete. OPTIONS is borrowed until delete. */
+    /* Creates the process that runs COMMAND (ends with NULL; looked up in PATH) with the stdin,
+     * stdout, stderr, signal mask and dispositions of the caller; or attaches to OPTIONS->attach.
+     * Returns the run, and the caller calls delete; or NULL with ERR filled and *STATUS set to the
+     * exit status: 127 not found, 126 cannot be executed, 1 all other errors. The engine changes
+     * the signal mask of this process until delete. OPTIONS is borrowed until delete. */
     struct engine_run *(*start)(char *const *command, const struct engine_options *options,
                                 int *status, struct error *err);
-    /* Process ID of the program, or of the first attached one. */
+    /* Returns the process ID of the program, or of the first process attached to. */
     pid_t (*pid)(const struct engine_run *run);
     void (*run)(struct engine_run *run, const struct engine_hooks *hooks,
                 struct engine_result *result);
@@ -154,18 +163,18 @@ extern const struct engine engine_perf;
 /* Stops all running threads with ptrace for each sample. */
 extern const struct engine engine_ptrace;
 
-/* All engines, most preferred first; ends in NULL. */
+/* All engines, most preferred first; ends with NULL. */
 extern const struct engine *const engines[];
 
-/* Blocks the signals that end this process, so that it can remove its files, until an engine starts, which passes
- * them on. */
+/* Blocks the signals that end this process, until an engine starts, which passes them on. The
+ * process can then remove its files. */
 void engine_hold(struct engine_options *options);
 
-/* The names accepted by engine_choose, "auto" first; NULL after the last. */
+/* Returns the names accepted by engine_choose by NUMBER, "auto" first; NULL after the last. */
 const char *engine_name(size_t number);
 
-/* The engine called NAME; "auto": the first one that is available. Returns NULL with ERR filled if there is no such
- * engine or it cannot work here. */
+/* Returns the engine called NAME; for "auto", the first one that is available. Returns NULL with
+ * ERR filled if there is no such engine or it cannot work here. */
 const struct engine *engine_choose(const char *name, struct error *err);
 
 #endif

@@ -17,11 +17,12 @@
 #include "base/intern.h"
 #include "base/memory.h"
 
-/* The first version with the process of a thread, and one that had its members in other places. */
+/* The first version that contains the process of a thread, and one in which members are in other
+ * places. */
 enum { FIRST_VERSION = 12, ODD_VERSION = 15 };
 enum { BUFFER = 1 << 22, MESSAGE = 8192 };
 
-/* A process, and what its threads that have ended used. */
+/* A process, and the CPU time of its threads that have ended. */
 struct ended {
     bool over;
     uint64_t cpu;          /* [ns] */
@@ -31,7 +32,7 @@ struct ended {
 struct exits {
     int fd; /* -1: messages were lost */
     struct numbers pids;
-    struct ended *processes; /* by number in PIDS: no more than the machine has pids */
+    struct ended *processes; /* by number in PIDS: at most one for each pid of the machine */
     size_t capacity;
 };
 
@@ -43,7 +44,7 @@ struct request {
     char attributes[512];
 };
 
-/* Sends COMMAND to FAMILY with one attribute, a text. */
+/* Sends COMMAND to FAMILY with one attribute, which is a text. */
 static bool ask(int fd, uint16_t family, uint8_t command, uint16_t type, const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -60,7 +61,8 @@ static bool ask(int fd, uint16_t family, uint8_t command, uint16_t type, const c
     return send(fd, &request, size, 0) == (ssize_t)size;
 }
 
-/* The attribute of TYPE in SIZE bytes at DATA, NULL if there is none; *LENGTH becomes its size. */
+/* Returns the attribute of TYPE in SIZE bytes at DATA, or NULL if there is none; *LENGTH becomes
+ * its size. */
 static const char *find(const char *data, size_t size, uint16_t type, size_t *length)
 {
     struct nlattr attribute;
@@ -79,8 +81,8 @@ static const char *find(const char *data, size_t size, uint16_t type, size_t *le
     return NULL;
 }
 
-/* Receives a message of at most MESSAGE bytes. Returns its attributes, and *SIZE; NULL with *SIZE 0: it has none, with the
- * header at HEADER. */
+/* Receives a message of at most MESSAGE bytes. Returns its attributes with *SIZE set; or NULL with
+ * *SIZE 0 if it has none, with its header in HEADER. */
 static const char *receive(int fd, char *message, struct nlmsghdr *header, size_t *size)
 {
     struct sockaddr_nl from = {0};
@@ -91,7 +93,7 @@ static const char *receive(int fd, char *message, struct nlmsghdr *header, size_
     if (got < 0)
         return NULL;
     errno = 0;
-    if (got < (ssize_t)sizeof *header || from.nl_pid != 0) /* only replies of the kernel count */
+    if (got < (ssize_t)sizeof *header || from.nl_pid != 0) /* only replies from the kernel count */
         return NULL;
     memcpy(header, message, sizeof *header);
     if (header->nlmsg_len > (size_t)got || header->nlmsg_len < NLMSG_HDRLEN + GENL_HDRLEN)
@@ -100,8 +102,8 @@ static const char *receive(int fd, char *message, struct nlmsghdr *header, size_
     return message + NLMSG_HDRLEN + GENL_HDRLEN;
 }
 
-/* Waits for the answer to a request. Returns whether the request succeeded. *FAMILY becomes the number of a family if
- * it has one. */
+/* Waits for the answer to a request. Returns whether the request succeeded. *FAMILY becomes the
+ * number of a family if the answer contains one. */
 static bool answered(int fd, uint16_t *family)
 {
     _Alignas(8) char message[MESSAGE];
@@ -112,7 +114,7 @@ static bool answered(int fd, uint16_t *family)
         if (attributes == NULL && errno != 0)
             return false;
         if (header.nlmsg_type == NLMSG_ERROR && size > 0) {
-            int32_t error; /* where a message of the family has its own header */
+            int32_t error; /* in the place of the header of a message of the family */
             memcpy(&error, message + NLMSG_HDRLEN, sizeof error);
             return error == 0;
         }

@@ -1,6 +1,8 @@
-/* The CPU time of processes that have ended, as the kernel counts it exactly: from taskstats, which needs CAP_NET_ADMIN.
+/* The CPU time of processes that have ended, as counted exactly by the kernel: from taskstats,
+ * which needs CAP_NET_ADMIN.
  *
- * The kernel sends the CPU time of each thread of the machine when it ends, before it notifies perf events or a parent.
+ * When any thread of the machine ends, the kernel sends its CPU time, before it notifies perf
+ * events or a parent.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_EXITS_H
 #define RECORD_EXITS_H
@@ -12,15 +14,17 @@
 
 struct exits;
 
-/* Begins to listen. Returns NULL if the kernel does not report it; caller calls exits_close. */
+/* Begins to listen. Returns NULL if the kernel does not report CPU times; otherwise, the caller
+ * calls exits_close. */
 struct exits *exits_open(void);
 void exits_close(struct exits *exits);
 
-/* Takes what the kernel has sent; it keeps a few thousand messages. After a loss, all later CPU times are unknown. */
+/* Receives the messages that the kernel has sent; it keeps a few thousand. If some are lost, all
+ * later CPU times are unknown. */
 void exits_read(struct exits *exits);
 
-/* Sets *CPU to the CPU time of all threads of process PID, and forgets it. Returns false if it is not known that all have
- * ended. */
+/* Sets *CPU to the CPU time of all threads of process PID, and forgets it. Returns false if it is
+ * unknown, or if it is not known whether all threads have ended. */
 bool exits_take(struct exits *exits, uint32_t pid, struct raw_cpu *cpu);
 
 #endif

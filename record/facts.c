@@ -54,7 +54,7 @@ static void put_word(struct buffer *text, const char *word)
     buffer_u8(text, '\'');
 }
 
-/* COMMAND quoted for a shell. Caller frees. */
+/* Returns COMMAND quoted for a shell. Caller frees. */
 static char *facts_command(char *const *command)
 {
     struct buffer text = {0};

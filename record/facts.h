@@ -15,7 +15,7 @@ struct facts {
     size_t count;
 };
 
-/* Adds everything known at the start of the command, with the current time as its start. */
+/* Adds all facts that are known at the start of the command, with the current time as its start. */
 void facts_begin(struct facts *facts, const struct options *options, const char *engine,
                  const struct power *power);
 /* Adds a fact; takes ownership of VALUE. */

@@ -15,34 +15,36 @@
 
 enum { MAGIC = 1, ENTRY = 16, MAX_WAITING = 1 << 20, BYTE_BITS = 40 };
 
-/* In place of the number of a mapping: user code and kernel code outside the mappings of files; BYTE is the program. */
+/* These replace the number of a mapping for user code and kernel code outside the mappings of
+ * files. BYTE is then the program. */
 enum { OUTSIDE = (1 << (64 - BYTE_BITS)) - 2, KERNEL };
 
 /* A program counter. */
 struct spot {
-    uint32_t map;     /* number of its mapping among the texts */
-    uint32_t program; /* that was seen there first */
+    uint32_t map;     /* number of its mapping in the texts */
+    uint32_t program; /* the one that was first seen there */
     uint64_t byte, samples;
-    uint64_t same; /* of these, on the CPU of the sampler */
+    uint64_t same; /* of these, those on the CPU of the sampler */
     double joules;
 };
 
 struct program {
-    double user, system;      /* where the ticks of the kernel found it [ns] */
+    double user, system;      /* CPU time by kernel ticks in user code and in the kernel [ns] */
     uint64_t in_user, called; /* sightings in user code and in the kernel */
-    /* of CALLED, those in excess; of IN_USER, those that have got their part of the excess */
+    /* of CALLED: those in excess; of IN_USER: those that have received their part of the excess */
     uint64_t excess, passed;
-    double joules; /* of these */
+    double joules; /* energy of the excess */
     struct raw_share sides[FAULT_SIDES];
     struct fault_places faults;
-    double lack;    /* page faults that were not seen */
-    double wanted;  /* sightings that places so far should give for these ... */
-    uint64_t taken; /* ... and have given, with ... */
-    double gained;  /* ... this energy [J] */
+    double lack; /* number of page faults that were not seen */
+    /* sightings that the places so far should give for the missing page faults, ... */
+    double wanted;
+    uint64_t taken; /* ... and have given ... */
+    double gained;  /* ... together with this energy [J] */
 };
 
-/* A sighting that waits for the energy of its sample; the first of a sample belongs to no thread, its CPU time is that
- * of all threads that are not running. */
+/* A sighting that waits for the energy of its sample. The first one of a sample belongs to no
+ * thread; its CPU time is that of all threads that are not running. */
 struct sighting {
     uint64_t time, cpu;
     size_t spot;
@@ -57,16 +59,17 @@ struct histogram {
     struct program *programs;
     size_t program_count, program_capacity;
     struct numbers tids;
-    uint64_t *cpus; /* CPU time of each tid when it was last seen */
+    uint64_t *cpus; /* CPU time of each tid when it was last in a sample */
     size_t cpu_capacity;
     struct sighting *waiting;
     size_t waiting_count, waiting_capacity;
     uint64_t before; /* time of the last sample that has its energy */
     uint64_t ran;
-    int64_t cpu;            /* of all threads */
-    size_t last;            /* spot that got energy last */
-    double joules, carried; /* of all samples; used while no thread was seen running [J] */
-    double assigned;        /* to spots [J] */
+    int64_t cpu; /* of all threads */
+    size_t last; /* the spot that last got energy */
+    /* of all samples; used while no thread was seen running, not assigned yet [J] */
+    double joules, carried;
+    double assigned; /* energy assigned to spots [J] */
 };
 
 struct histogram *histogram_new(struct raw_readings *readings)
@@ -118,7 +121,7 @@ static size_t spot_at(struct histogram *h, uint32_t map, uint64_t byte, uint32_t
     return spot;
 }
 
-/* Is PC in the upper half of the addresses? */
+/* Returns whether PC is in the upper half of the addresses. */
 static bool is_kernel(uint64_t pc)
 {
     return pc >> 63 != 0;
@@ -139,7 +142,7 @@ static size_t spot_of(struct histogram *h, const struct engine_thread *thread,
                                                        : spot_at(h, number, byte, program);
 }
 
-/* Counts a sighting of THREAD at SPOT by the CPU where it was. */
+/* Counts a sighting of THREAD at SPOT separately for the CPU of the sampler and other CPUs. */
 static void count_side(struct histogram *h, const struct engine_thread *thread, struct spot *spot)
 {
     struct program *p = program_at(h, spot->program);
@@ -155,8 +158,9 @@ static void count_side(struct histogram *h, const struct engine_thread *thread, 
                        sight);
 }
 
-/* CPU time of a thread since it was last seen. A smaller value than before means another thread of the same number,
- * unless it is a final value, which corrects the previous one. */
+/* Returns the CPU time of a thread since its last sample. If it is smaller than the previous one,
+ * this is another thread with the same number, unless it is a final value, which corrects the
+ * previous one. */
 static int64_t cpu_since(struct histogram *h, const struct engine_thread *thread)
 {
     size_t number = numbers_intern(&h->tids, thread->tid), had = h->cpu_capacity;
@@ -168,8 +172,8 @@ static int64_t cpu_since(struct histogram *h, const struct engine_thread *thread
                                                                    : (int64_t)thread->cpu;
 }
 
-/* Assigns energy to the sightings FIRST to END of one sample: first the CPU time of threads that no longer run, then
- * the part of each sighting. */
+/* Assigns energy to the sightings FIRST to END of one sample: first for the CPU time of threads
+ * that no longer run, then to each sighting. */
 static void settle(struct histogram *h, size_t first, size_t end)
 {
     uint64_t time = h->waiting[first].time, used = 0, running = 0;
@@ -193,7 +197,8 @@ static void settle(struct histogram *h, size_t first, size_t end)
     h->before = time;
 }
 
-/* Assigns energy to waiting samples whose readings have arrived; or to more, if too many wait or at the end. */
+/* Assigns energy to waiting samples whose readings have arrived; also to others if too many wait or
+ * at the end. */
 static void settle_waiting(struct histogram *h, bool all)
 {
     uint64_t until = raw_readings_until(h->readings);
@@ -249,7 +254,7 @@ void histogram_sample(struct histogram *h, const struct engine_sample *sample,
 double histogram_end(struct histogram *h)
 {
     settle_waiting(h, true);
-    if (h->last < h->spot_count) { /* no thread was seen running after that */
+    if (h->last < h->spot_count) { /* no thread was seen running after the energy carried */
         h->spots[h->last].joules += h->carried;
         h->assigned += h->carried;
     }
@@ -259,8 +264,8 @@ double histogram_end(struct histogram *h)
 
 /* ---- sightings in the kernel -------------------------------------------------------------------- */
 
-/* How many sightings of P in the kernel are too many, given TICK [ns], the time between two ticks; 0 if that may be
- * chance. */
+/* Returns the number of excess sightings of P in the kernel, given TICK [ns], the time between
+ * two ticks; 0 if the excess may be chance. */
 static uint64_t excess_of(const struct program *p, double tick)
 {
     if (tick <= 0 || p->in_user == 0)
@@ -271,7 +276,7 @@ static uint64_t excess_of(const struct program *p, double tick)
     return excess > 0 ? (uint64_t)(excess + 0.5) : 0;
 }
 
-/* Each spot in user code gets a part of its program's excess, in proportion to its sightings. */
+/* Gives a part of the program's excess to a spot in user code, in proportion to its sightings. */
 static void give(struct program *p, struct spot *spot)
 {
     double share = (double)spot->samples / (double)p->in_user;
@@ -282,7 +287,7 @@ static void give(struct program *p, struct spot *spot)
     spot->joules += p->joules * share;
 }
 
-/* Sightings in the kernel beyond its share of the ticks count as user code. */
+/* Counts sightings in the kernel that exceed the kernel's share of the ticks as user code. */
 static void settle_kernel(struct histogram *h, double tick)
 {
     for (size_t i = 0; i < h->spot_count; i++) {
@@ -307,7 +312,7 @@ static void settle_kernel(struct histogram *h, double tick)
 
 /* ---- page faults that were not seen ------------------------------------------------------------- */
 
-/* How many page faults P lacks, if there can be that many. */
+/* Returns how many page faults of P are missing; 0 if there cannot be that many. */
 static double lack_of(struct program *p, const struct histogram_target *target)
 {
     double sum = 0, used = p->user + p->system;
@@ -324,7 +329,7 @@ static double lack_of(struct program *p, const struct histogram_target *target)
     return sum;
 }
 
-/* Takes as many sightings from SPOT as P still lacks. */
+/* Takes from SPOT as many of the sightings that P still lacks as possible. */
 static void take_faults(struct program *p, struct spot *spot)
 {
     uint64_t all = (uint64_t)p->wanted, take = all > p->taken ? all - p->taken : 0;
@@ -338,8 +343,8 @@ static void take_faults(struct program *p, struct spot *spot)
     p->gained += joules;
 }
 
-/* The sightings of user code that were page faults count as the kernel's. Of code outside mappings, only the sum is known: it
- * gives the rest. */
+/* Counts those sightings in user code that were page faults as sightings in the kernel. Of code
+ * outside mappings, only the sum is known: the rest is taken from it. */
 static void settle_faults(struct histogram *h, const struct histogram_target *target)
 {
     for (size_t i = 0; i < h->program_count; i++)
@@ -359,7 +364,7 @@ static void settle_faults(struct histogram *h, const struct histogram_target *ta
         if (p->lack <= 0)
             continue;
         p->wanted = p->lack + 0.5;
-        /* either may move the spots */
+        /* both calls may move the spots */
         size_t outside = spot_at(h, OUTSIDE, i, i), in_kernel = spot_at(h, KERNEL, i, i);
         take_faults(p, &h->spots[outside]);
         struct spot *kernel = &h->spots[in_kernel];
@@ -391,7 +396,8 @@ static void put_entry(struct buffer *buffer, const struct spot *spot, double mea
     buffer_f64(buffer, spot->joules * measure);
 }
 
-/* Writes a map: its address, then a value for each of its bytes; its sorted spots are SPOT to END. */
+/* Writes a map: its address, then a value for each of its bytes. SPOT to END are its sorted
+ * spots. */
 static int put_map(struct output *out, struct buffer *buffer, const struct vmmap *map,
                    const struct spot *spot, const struct spot *end, double measure)
 {
@@ -427,7 +433,7 @@ static int put_maps(struct histogram *h, struct output *out, struct buffer *buff
     return result;
 }
 
-/* All spots of MAP, OUTSIDE or KERNEL. */
+/* Returns the sum of all spots of MAP, OUTSIDE or KERNEL. */
 static struct spot sum_of(const struct histogram *h, uint32_t map)
 {
     struct spot sum = {0};
@@ -444,7 +450,7 @@ int histogram_write(struct histogram *h, struct output *out, const struct histog
 {
     struct buffer buffer = {0};
     histogram_end(h);
-    uint64_t wall_us = target->wall / 1000; /* as the header has it */
+    uint64_t wall_us = target->wall / 1000; /* with the precision of the header */
     double wall = (double)wall_us * 1e-6;
     double ideal = h->cpu > 0 ? (double)target->wall * (double)h->ran / (double)h->cpu : 1;
     sums->samples = ideal >= 1 ? (uint64_t)llrint(ideal) : 1;

@@ -21,20 +21,20 @@
 enum { MAX_PATH = 4096, PUT_AT_ONCE = 1024, MAX_NAMELESS = 64 };
 static const char deleted[] = " (deleted)";
 
-/* A current executable mapping of an image. */
+/* An executable mapping that an image has now. */
 struct area {
     uint64_t address, size, offset, inode;
-    uint64_t changed;        /* when its file had last changed then [ns], 0: unknown */
-    uint32_t path, build_id; /* among the texts */
+    uint64_t changed;        /* when its file had last been changed at that time [ns]; 0: unknown */
+    uint32_t path, build_id; /* numbers of texts */
 };
 
 struct image {
-    uint32_t pid, ppid, parent, path, comm; /* the last two among the texts */
-    uint32_t before;                        /* image of the same process, RAW_NO_IMAGE: none */
-    uint32_t dump;                          /* path of a JIT's dump, 0: none */
+    uint32_t pid, ppid, parent, path, comm; /* path and comm: numbers of texts */
+    uint32_t before;                        /* previous image of the process; RAW_NO_IMAGE: none */
+    uint32_t dump;                          /* path of the dump of a JIT; 0: none */
     uint8_t how;
     bool named;          /* its path is final */
-    uint64_t start, end; /* UINT64_MAX: it lives */
+    uint64_t start, end; /* END is UINT64_MAX while it lives */
     uint64_t ran;
     uint64_t looked;    /* when its mappings were last read */
     struct area *areas; /* in order of appearance; none covers another completely */
@@ -45,11 +45,11 @@ struct image {
 struct placed {
     struct area area;
     uint32_t image;
-    size_t number; /* in order of appearance */
+    size_t number; /* order of appearance */
 };
 
-/* A file without build-id. What it contains is read at the end, so that nothing waits for it; it is kept open until then,
- * as it may be deleted or replaced. */
+/* A file without build-id. Its contents are read only at the end, so that nothing waits for that.
+ * The file is kept open until then, because it may be deleted or replaced. */
 struct nameless {
     struct elf_file *file;
     uint64_t inode;
@@ -60,26 +60,26 @@ struct nameless {
 struct images {
     struct strings *texts;
     struct image *list;
-    size_t count, capacity, put; /* PUT: how many of them are in the spool */
+    size_t count, capacity, put; /* PUT: number of those in the spool */
     struct numbers pids;         /* process -> index in NEWEST */
-    uint32_t *newest;            /* its newest image */
+    uint32_t *newest;            /* number of the process's newest image */
     size_t newest_capacity;
     uint32_t *ended; /* images whose areas may still be needed */
     size_t ended_count, ended_capacity;
     struct raw_mapx
-        *news; /* mappings that are not in the spool; build_id and path among the texts */
+        *news; /* mappings that are not in the spool yet; build_id and path: numbers of texts */
     size_t news_count, news_capacity;
     struct placed *placed;
     size_t placed_count, placed_capacity, placed_ever,
-        placed_unique;    /* UNIQUE: after the last clean-up */
+        placed_unique;    /* UNIQUE: number after the last clean-up */
     struct numbers files; /* path, inode and last change -> index in BUILD_IDS */
-    uint32_t *build_ids;  /* among the texts */
+    uint32_t *build_ids;  /* numbers of texts */
     size_t build_id_capacity;
     struct nameless *nameless; /* files without build-id that are still to be read */
     size_t nameless_count, nameless_capacity;
-    struct raw_code *codes; /* what was read; path and content among the texts */
+    struct raw_code *codes; /* contents that were read; path and content: numbers of texts */
     size_t code_count, code_capacity;
-    const uint8_t *vdso; /* of this process: all processes have the same */
+    const uint8_t *vdso; /* of this process: it is the same for all processes */
     size_t vdso_size;
     bool vdso_put;
 };
@@ -88,11 +88,12 @@ struct images {
 
 struct line {
     uint64_t start, end, offset, inode;
-    const char *path; /* in the line, without line end; "" when anonymous */
+    const char *path; /* in the line, without line end; "" if anonymous */
 };
 
-/* The kernel writes a line end in a path as \012, and a backslash as it is: a path with \012 in it means what it
- * says if that is the file with the inode of the line, and line ends otherwise. */
+/* The kernel writes a line end in a path as \012, and a backslash unchanged. Therefore, \012 in a
+ * path is literal if this path is the file with the inode of the line; otherwise, it is a line
+ * end. */
 static void restore_line_ends(char *path, uint64_t inode)
 {
     struct stat info;
@@ -111,7 +112,7 @@ static void restore_line_ends(char *path, uint64_t inode)
 static bool parse_line(char *text, struct line *line)
 {
     int at = 0;
-    const char *rights = strchr(text, ' '); /* most lines end here */
+    const char *rights = strchr(text, ' '); /* reading most lines ends here */
     if (rights == NULL || strlen(rights) < 5 || rights[3] != 'x')
         return false;
     text[strcspn(text, "\n")] = '\0';
@@ -173,7 +174,7 @@ static const char *text(const struct images *images, uint32_t number)
 
 /* ---- images ------------------------------------------------------------------------------------- */
 
-/* The path of the executable of PID; "" if the process has ended. Caller frees. */
+/* Returns the path of the executable of PID; "" if the process has ended. Caller frees. */
 static char *look_up_path(uint32_t pid)
 {
     char link[64], path[MAX_PATH];
@@ -195,7 +196,8 @@ static char *look_up_comm(uint32_t pid)
     return mem_strdup(comm);
 }
 
-/* Interns PATH without the suffix of a file that was deleted or replaced while in use. */
+/* Interns PATH without the suffix that the kernel appends if a file was deleted or replaced while
+ * in use. */
 static uint32_t intern_path(struct images *images, const char *path)
 {
     size_t length = strlen(path), tail = sizeof deleted - 1;
@@ -363,7 +365,8 @@ static enum raw_mapping kind_of(const char *path)
     return is_file ? RAW_MAP_FILE : RAW_MAP_ANONYMOUS;
 }
 
-/* The mapped file, not one that has replaced it since; NULL if it is not an ELF file or cannot be read. */
+/* Returns the mapped file, not a file that has replaced it since; NULL if it is not an ELF file or
+ * cannot be read. */
 static struct elf_file *open_mapped(uint32_t pid, const struct raw_mapx *map, const char *path)
 {
     struct stat st;
@@ -377,7 +380,7 @@ static struct elf_file *open_mapped(uint32_t pid, const struct raw_mapx *map, co
     return elf_file_open(link, &errnum, &ignored);
 }
 
-/* Reads the contents of the files that are open. */
+/* Reads the contents of the files without build-id that are open. */
 static void read_nameless(struct images *images)
 {
     for (size_t i = 0; i < images->nameless_count; i++) {
@@ -390,7 +393,8 @@ static void read_nameless(struct images *images)
         if (content[0] != '\0') {
             mem_reserve(&images->codes, &images->code_capacity, images->code_count + 1,
                         sizeof *images->codes);
-            const char *what = same ? content : elf_content_lost; /* numbers until they are put */
+            /* numbers of texts until they are put */
+            const char *what = same ? content : elf_content_lost;
             images->codes[images->code_count++] =
                 (struct raw_code){n->inode, (char *)(uintptr_t)n->path,
                                   (char *)(uintptr_t)strings_intern(images->texts, what)};
@@ -416,8 +420,9 @@ static void keep_nameless(struct images *images, struct elf_file *file, uint64_t
     images->nameless[images->nameless_count++] = (struct nameless){file, inode, path, st.st_mtim};
 }
 
-/* When the mapped file last changed [ns], 0: unknown, or another file has replaced it since. Without this, a file could be
- * taken for one that it has replaced: file systems reuse the inodes of deleted files. */
+/* Returns when the mapped file was last changed [ns]; 0: unknown, or another file has replaced it
+ * since. Without this time, a file could be confused with one that it has replaced, because file
+ * systems reuse the inodes of deleted files. */
 static uint64_t last_change(const struct raw_mapx *map, const char *path)
 {
     struct stat st;
@@ -427,7 +432,7 @@ static uint64_t last_change(const struct raw_mapx *map, const char *path)
     return (uint64_t)st.st_ctim.tv_sec * SECOND + (uint64_t)st.st_ctim.tv_nsec;
 }
 
-/* Each file is read once. */
+/* Returns the build-id of a mapping. Each file is read only once. */
 static uint32_t build_id_for(struct images *images, uint32_t pid, const struct raw_mapx *map,
                              uint32_t path, uint64_t changed)
 {
@@ -447,7 +452,7 @@ static uint32_t build_id_for(struct images *images, uint32_t pid, const struct r
     return images->build_ids[index];
 }
 
-/* Files that a JIT maps only as a marker for profilers. */
+/* Recognizes files that a JIT maps only as a marker for profilers. */
 static bool is_dump(const char *path)
 {
     const char *name = strrchr(path, '/');
@@ -460,7 +465,7 @@ static bool overlap(const struct area *area, const struct raw_mapx *map)
     return area->address < map->address + map->size && map->address < area->address + area->size;
 }
 
-/* Does AREA show what NEW, of KIND, shows, at all addresses of NEW? */
+/* Returns whether AREA shows the same contents as NEW, of KIND, at all addresses of NEW. */
 static bool includes(const struct area *area, const struct area *new, uint8_t kind)
 {
     uint64_t at = new->address - area->address;
@@ -470,7 +475,7 @@ static bool includes(const struct area *area, const struct area *new, uint8_t ki
            (kind != RAW_MAP_FILE || area->offset + at == new->offset);
 }
 
-/* Adds MAP to the areas; false: it was known. */
+/* Adds MAP to the areas; false: it was already known. */
 static bool place(struct image *image, const struct raw_mapx *map, uint32_t path, uint64_t changed)
 {
     struct area new = {map->address, map->size, map->offset, map->inode, changed, path, 0};
@@ -528,7 +533,7 @@ static int in_order(const void *left, const void *right)
     return order != 0 ? order : compare(a->number, b->number);
 }
 
-/* Keeps only the first image of each place and file. */
+/* Keeps only the first image with each combination of place and file. */
 static size_t unique(struct placed *placed, size_t count)
 {
     size_t kept = 0;
@@ -575,7 +580,8 @@ static bool take_mapping(struct images *images, const struct raw_mapx *raw)
         image->dump = is_dump(text(images, path)) ? path : image->dump;
     }
     mem_reserve(&images->news, &images->news_capacity, images->news_count + 1, sizeof map);
-    map.build_id = (char *)(uintptr_t)id; /* numbers until they are put: texts may move */
+    /* numbers of texts until they are put, because texts may move */
+    map.build_id = (char *)(uintptr_t)id;
     map.path = (char *)(uintptr_t)path;
     images->news[images->news_count++] = map;
     return true;
@@ -612,7 +618,8 @@ static size_t take_line(struct images *images, uint32_t image, const struct line
     return take_mapping(images, &map);
 }
 
-/* Reads the mappings of IMAGE from /proc/WHO/maps. Returns whether there are any, and in *FOUND how many were new. */
+/* Reads the mappings of IMAGE from /proc/WHO/maps. Returns whether there are any, and sets *FOUND
+ * to the number of new ones. */
 static bool read_maps(struct images *images, uint32_t image, const char *who, uint64_t time,
                       size_t *found)
 {
@@ -692,9 +699,9 @@ bool images_place(const struct images *images, uint32_t number, uint64_t pc, str
     return false;
 }
 
-/* ---- what goes to the spool --------------------------------------------------------------------- */
+/* ---- additions to the spool ---------------------------------------------------------------------- */
 
-/* How many images can be put: only those before the first without a path, or all. */
+/* Returns how many images can be put: only those before the first one without a path, or all. */
 static size_t images_ready(const struct images *images, bool all)
 {
     size_t ready = images->put;
@@ -737,7 +744,7 @@ static void put_mappings(struct images *images, struct buffer *buffer)
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < images->news_count; i++) {
         struct raw_mapx map = images->news[i];
-        if (map.image >= images->put) { /* waits along with its image */
+        if (map.image >= images->put) { /* it waits together with its image */
             images->news[kept++] = map;
             continue;
         }
@@ -782,7 +789,7 @@ void images_put(struct images *images, struct buffer *buffer, bool all)
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
-/* Number of the target's path. */
+/* Returns the number of the target's path. */
 static uint32_t find_target(const struct images *images)
 {
     uint32_t texts = strings_count(images->texts), best = 0;
@@ -808,7 +815,8 @@ size_t images_vmmap_count(const struct images *images)
     return images->placed_count < MAX_VMMAPS ? images->placed_count : MAX_VMMAPS;
 }
 
-/* Appends to LIST the places of RANK: files at the same place have that of the first. */
+/* Appends to LIST the places of RANK. For several files at the same place, the rank of the first
+ * file counts. */
 static size_t append(const struct images *images, uint32_t target, int rank, struct vmmap *list,
                      size_t count)
 {

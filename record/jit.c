@@ -13,10 +13,11 @@
 #include "base/memory.h"
 #include "record/clock.h"
 
-enum { PIECE = 1 << 20, SLACK = 2 };             /* SLACK [s]: file times are coarse */
-static const size_t largest = (size_t)256 << 20; /* of one file [bytes] */
+enum { PIECE = 1 << 20, SLACK = 2 };             /* SLACK [s]: the times of files are coarse */
+static const size_t largest = (size_t)256 << 20; /* size of one file [bytes] */
 
-/* An older file belongs to an earlier process with the same number. */
+/* Opens a file unless it is older than SINCE: such a file belongs to an earlier process with the
+ * same number. */
 static int open_new(const char *path, int64_t since)
 {
     struct stat st;

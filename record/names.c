@@ -36,7 +36,7 @@ void names_free(struct names *names)
     *names = (struct names){0};
 }
 
-/* Caller frees; NULL if the thread has ended. */
+/* Returns the name, which the caller frees; NULL if the thread has ended. */
 static char *read_name(uint32_t pid, uint32_t tid)
 {
     char path[64], text[64];
@@ -82,7 +82,8 @@ void names_add(struct names *names, uint32_t pid, uint32_t tid, uint64_t start, 
     *link = thread;
 }
 
-/* The first name is valid from the start of the thread, others from the time they were found. */
+/* The first name is valid from the start of the thread, other names from the time at which they
+ * were found. */
 static void look(struct names *names, struct named_thread *thread, uint64_t time)
 {
     char *name = read_name(thread->pid, thread->tid);

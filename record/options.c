@@ -120,7 +120,7 @@ static void set_attach(struct parsing *parsing, const char *text)
     engine->attach_some = strchr(text, ':') != NULL;
 }
 
-/* "2s" and "2" are seconds, "12.5W" is watts. */
+/* Parses "2s" or "2" as seconds, "12.5W" as watts. */
 static void set_baseline(struct argp_state *state, struct power_options *power, const char *text)
 {
     char *end;
@@ -195,7 +195,7 @@ static void set_out(struct argp_state *state, struct options *options, const cha
 
 /* ---- power sources ------------------------------------------------------------------------------ */
 
-/* The arguments of -p, separated by spaces. Caller frees. */
+/* Returns the arguments of -p, separated by spaces. Caller frees. */
 static char *join_specs(const struct power_options *power)
 {
     char *all = mem_strdup(power->count == 0 ? "none" : power->sources[0].spec);
@@ -234,7 +234,7 @@ static void finish(struct argp_state *state, struct parsing *parsing)
 
 /* ---- help --------------------------------------------------------------------------------------- */
 
-/* The power sources in the help come from their table. */
+/* Inserts the power sources into the help from their table. */
 static char *describe_sources(int key, const char *text, void *input)
 {
     (void)input;

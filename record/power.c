@@ -14,37 +14,39 @@
 #include "record/update_period.h"
 
 #define MS UINT64_C(1000000)
-static const uint64_t shortest = MS;          /* between two readings */
-static const uint64_t longest_stale = 4 * MS; /* and while a counter does not move */
-static const uint64_t measuring = 100 * MS;   /* how long to search for a period */
-static const uint64_t long_gap = 2 * SECOND;  /* without a value: causes a warning */
-enum { STEPS = 16, FINE_STEPS = 64 }; /* in a period: how well an update is located, and expected */
+static const uint64_t shortest = MS;          /* time between two readings, ... */
+static const uint64_t longest_stale = 4 * MS; /* ... and while a counter does not move */
+static const uint64_t measuring = 100 * MS;   /* how long to search for the period of a counter */
+static const uint64_t long_gap = 2 * SECOND;  /* without a value: a longer one causes a warning */
+/* in a period: how precisely an update is located, and expected */
+enum { STEPS = 16, FINE_STEPS = 64 };
 enum { COST_SHARE = 20, CHANGES = 24, LATE_AT_ONCE = 65536, PROBE_NS = 100000, DOUBTFUL = 10 };
 
 /* The state of a channel. */
 struct track {
     uint32_t number; /* among all channels */
     const struct pmu_channel *channel;
-    bool skip;       /* another source delivers the same */
-    bool value;      /* it is part of the value */
+    bool skip;       /* another source delivers the same channel */
+    bool value;      /* it is part of the value of the run */
     bool has;        /* there was a reading ... */
-    bool first;      /* ... which is not recorded yet ... */
+    bool first;      /* ... that is not recorded yet ... */
     bool still;      /* ... and the counter had not moved when the run began */
     bool moved;      /* by the last reading */
     uint64_t raw;    /* of a counter, at the last reading that moved it */
     uint64_t counts; /* since the first reading */
     double gauge;
     uint64_t clock; /* CLOCK_MONOTONIC [ns] of the last reading with a new value */
-    double unsure;  /* of a counter: CLOCK is the time of its update, give or take this much [ns] */
-    uint64_t seen;  /* the same for the last reading */
-    bool measured;  /* the period of the channel was measured ... */
+    /* of a counter: CLOCK is the time of its update, plus or minus this time [ns] */
+    double unsure;
+    uint64_t seen;                /* CLOCK_MONOTONIC [ns] of the last reading */
+    bool measured;                /* the period of the channel was measured ... */
     struct update_period updates; /* ... and the run corrects it */
     double rate;                  /* of a counter [counts/ns], smoothed */
     double joules;                /* since the first reading */
-    uint64_t wraps, resets,
-        fast;              /* how often; FAST: it moved by more than half its range at once */
-    uint64_t alike;        /* values that had the time of another */
-    uint64_t assumed, gap; /* [ns]: for how long the power before was assumed; the longest gap */
+    /* number of events; FAST: it moved by more than half its range at once */
+    uint64_t wraps, resets, fast;
+    uint64_t alike;        /* number of values that had the time of another */
+    uint64_t assumed, gap; /* [ns]: how long the previous power was assumed; the longest gap */
 };
 
 /* An open source. */
@@ -53,19 +55,22 @@ struct meter {
     void *state;
     bool open;
     struct pmu_channels channels;
-    struct track *tracks;    /* one for each channel */
-    bool counts;             /* it has counters */
-    bool doubtful;           /* and the period of one was measured from few updates */
-    bool paced;              /* they are updated at known intervals, not too short to read each */
-    uint64_t base, interval; /* [ns] between readings: at least, and now */
-    double phase;            /* 0..1: of the intervals between readings of powers */
-    unsigned search;         /* updates to locate by small steps before waiting for one */
-    unsigned unmoved;        /* readings in turn that found no counter moved */
+    struct track *tracks; /* one for each channel */
+    bool counts;          /* it has counters */
+    bool doubtful;        /* and the period of one of them was measured from few updates */
+    /* they are updated at known intervals that are long enough to read each update */
+    bool paced;
+    uint64_t base, interval; /* [ns] between readings: minimum, and now */
+    double phase;            /* 0..1: determines the intervals between readings of powers */
+    unsigned search;         /* number of updates to locate in small steps before waiting for one */
+    unsigned unmoved;        /* number of readings in a row that found no counter moved */
     uint64_t due;            /* CLOCK_MONOTONIC [ns] */
-    bool expects;            /* an update, within some steps ... */
-    uint64_t early;          /* ... and a tick at most this long before it reads, too [ns] */
-    uint64_t cost;           /* of reading all channels once [ns], smoothed */
-    uint64_t suspended;      /* of the machine, when it was last read [ns] */
+    bool expects;            /* it expects an update at that time, give or take some steps ... */
+    /* ... and is also read at a tick that is earlier by at most this time [ns] */
+    uint64_t early;
+    uint64_t cost; /* smoothed time of reading all channels once [ns] */
+    /* time for which the machine had been suspended, at the last reading [ns] */
+    uint64_t suspended;
 };
 
 struct power {
@@ -78,17 +83,18 @@ struct power {
     size_t source_count;
     struct busy busy;
     struct busy_history history; /* of BUSY, for late values */
-    bool begun, started;         /* the first readings were taken; START is known */
-    bool failed, closing;        /* closing: the last readings are taken */
+    bool begun, started;         /* the first readings have been taken; START is known */
+    bool failed, closing;        /* closing: the last readings are being taken */
     uint64_t start;              /* CLOCK_MONOTONIC [ns] of time 0 */
-    uint64_t next, soonest; /* CLOCK_MONOTONIC [ns]: when the next source is due; may be read */
-    bool exact;             /* that one is expected to be updated then */
+    /* CLOCK_MONOTONIC [ns]: when the next source is due; when one may be read */
+    uint64_t next, soonest;
+    bool exact; /* the source that is due is expected to be updated then */
     uint64_t end, busy_start, busy_end, reading, slept;
     double baseline_w;
     struct raw_reading *readings;
     size_t count, capacity;
     bool taken;
-    uint64_t total; /* readings so far */
+    uint64_t total; /* number of readings so far */
 };
 
 /* ---- which channels make up the value ----------------------------------------------------------- */
@@ -130,7 +136,7 @@ static void choose_value(struct power *p)
     }
 }
 
-/* An unused name for a channel. */
+/* Returns an unused name for a channel. */
 static char *unique_name(const struct power *p, const struct meter *meter, const char *channel)
 {
     char *name = mem_printf("%s:%s", meter->from->source->name, channel);
@@ -174,8 +180,8 @@ static void describe(struct power *p)
 
 /* ---- readings ----------------------------------------------------------------------------------- */
 
-/* The fraction of the time from the last reading to CLOCK that is in the run, which may have begun after that reading
- * or ended before CLOCK. */
+/* Returns the fraction of the time from the last reading to CLOCK that is in the run, which may
+ * have begun after that reading or ended before CLOCK. */
 static double part_in_run(const struct power *p, const struct track *t, uint64_t clock)
 {
     double from = t->first && !t->still ? (double)p->start : (double)t->clock;
@@ -199,7 +205,8 @@ static void put_reading(struct power *p, const struct track *t, uint64_t clock, 
     p->total++;
 }
 
-/* The first reading was made just before the run; its value at time 0 is known with the second one. */
+/* The first reading was made just before the run; its value at time 0 is known only after the
+ * second one. */
 static void put_first(struct power *p, struct track *t)
 {
     if (t->first)
@@ -215,7 +222,7 @@ static void record(struct power *p, struct track *t, uint64_t clock, uint64_t bu
     put_reading(p, t, clock, busy);
 }
 
-/* Counts from the last reading that moved the counter to RAW, DT ns later. */
+/* Returns the counts from the last reading that moved the counter to RAW, DT ns later. */
 static uint64_t counts_since(struct track *t, uint64_t raw, uint64_t dt, bool slept)
 {
     uint64_t range = t->channel->range;
@@ -242,7 +249,7 @@ static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t 
         t->raw = raw;
         t->clock = clock;
         t->has = t->first = true;
-        t->still = p->started; /* it is late: nothing is known about the time before */
+        t->still = p->started; /* a late first reading: the time before it is unknown */
         return;
     }
     if (raw == t->raw && !slept) {
@@ -250,7 +257,7 @@ static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t 
         return;
     }
     if (t->first && !t->still && p->started && clock <= p->start) {
-        t->raw = raw; /* an update is located before it is read: here before the run */
+        t->raw = raw; /* an update is located before it is read: here, before the run */
         t->clock = clock;
         t->moved = true;
         return;
@@ -287,7 +294,7 @@ static void take_gauge(struct power *p, struct track *t, double gauge, uint64_t 
     record(p, t, clock, busy);
 }
 
-/* The last reading of a channel without a new value: it has not moved. */
+/* Takes the last reading of a channel if it has no new value: the channel has not moved. */
 static void take_nothing(struct power *p, struct track *t, uint64_t clock, uint64_t busy)
 {
     if (!t->channel->counter)
@@ -296,8 +303,9 @@ static void take_nothing(struct power *p, struct track *t, uint64_t clock, uint6
     record(p, t, clock, busy);
 }
 
-/* CLOCK_BOOTTIME advances while the machine is suspended, CLOCK_MONOTONIC does not. Never too much: the time between
- * the readings of the two clocks does not count. */
+/* Returns for how long the machine has been suspended [ns]: CLOCK_BOOTTIME advances during that
+ * time, CLOCK_MONOTONIC does not. The result is never too high, because it does not include the
+ * time between the readings of the two clocks. */
 static uint64_t suspended_so_far(void)
 {
     struct timespec boot;
@@ -306,7 +314,7 @@ static uint64_t suspended_so_far(void)
     return total > now ? total - now : 0;
 }
 
-/* Sets ERR of power_open to WHY, the error of a source. */
+/* Sets the ERR of power_open to WHY, the error of a source. Returns -1. */
 static int fail(struct power *p, const struct meter *meter, const struct error *why)
 {
     const char *file = why->file[0] != '\0' ? why->file : meter->from->spec;
@@ -317,14 +325,16 @@ static int fail(struct power *p, const struct meter *meter, const struct error *
                      why->text, (double)(clock_now() - p->start) * 1e-9);
 }
 
-/* The part of the time from LOW to HIGH that is between 0 and MOST; negative if none is. */
+/* Returns the length of the part of LOW to HIGH that is between 0 and MOST; negative if there is
+ * none. */
 static double overlap(double low, double high, double most)
 {
     return fmin(high, most) - fmax(low, 0);
 }
 
-/* When a counter that was read at CLOCK got its new value: after the reading before, not more than a period ago, and if
- * possible a whole number of periods after the update before. A reading that comes late shows little by itself. */
+/* Returns when a counter that was read at CLOCK got its new value: after the previous reading, not
+ * more than a period ago, and if possible a whole number of periods after the previous update. A
+ * late reading alone is not precise. */
 static uint64_t time_of_update(const struct power *p, struct track *t, uint64_t clock)
 {
     const double slack = 1. / 256; /* of a period */
@@ -333,13 +343,13 @@ static uint64_t time_of_update(const struct power *p, struct track *t, uint64_t 
         return clock;
     most = period > 0 ? fmin(most, period) : most;
     if (period == 0 || t->first) {
-        /* across the start, the run has its part of the time and of the counts */
+        /* an update across the start: the run gets its part of the time and of the counts */
         bool across = period == 0 && t->first && t->seen < p->start;
         t->unsure = most / 2;
         return across ? clock : clock - (uint64_t)t->unsure;
     }
     double ago = (double)(clock - t->clock), unsure = t->unsure + slack * period;
-    /* how long ago it was due; negative: it will be soon */
+    /* how long ago the update was due; negative: it is not due yet */
     double due = ago - fmax(1, floor(ago / period)) * period;
     if (overlap(due - period - unsure, due - period + unsure, most) >
         overlap(due - unsure, due + unsure, most))
@@ -349,7 +359,7 @@ static uint64_t time_of_update(const struct power *p, struct track *t, uint64_t 
     return clock - (uint64_t)((low + high) / 2);
 }
 
-/* How often to read METER, by the periods of its counters. */
+/* Determines how often to read METER, from the periods of its counters. */
 static void set_pace(struct meter *meter)
 {
     uint64_t period = 0;
@@ -363,7 +373,8 @@ static void set_pace(struct meter *meter)
     meter->interval = meter->base;
 }
 
-/* The counter of channel INDEX has moved when it was read at CLOCK: that may show that its period was measured wrongly. */
+/* When the counter of channel INDEX was read at CLOCK, it had moved: this may prove that its period
+ * was measured wrongly. */
 static void correct_period(struct power *p, struct meter *meter, size_t index, uint64_t clock)
 {
     struct track *t = &meter->tracks[index];
@@ -393,9 +404,9 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     if (got > 0 && t->channel->counter && t->has && value.count != t->raw && value.time == 0)
         clock = time_of_update(p, t, clock);
     t->seen = before;
-    if (clock < t->clock) /* time does not go back */
+    if (clock < t->clock) /* time must not go backwards */
         clock = t->clock;
-    if (p->closing && clock < p->start + p->end) /* by less than the start is known */
+    if (p->closing && clock < p->start + p->end) /* by at most the uncertainty of the start */
         clock = p->start + p->end;
     t->moved = false;
     if (got > 0 && t->channel->counter)
@@ -407,7 +418,8 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     return 0;
 }
 
-/* When the counter of METER with the shortest period should be updated next; 0: it has not been. */
+/* Returns when the counter of METER with the shortest period should be updated next; 0: it has not
+ * been updated yet. */
 static uint64_t next_update(const struct meter *meter)
 {
     uint64_t next = 0;
@@ -419,10 +431,11 @@ static uint64_t next_update(const struct meter *meter)
     return next;
 }
 
-/* The interval from NOW to the next reading of counters whose updates are far enough apart to wait for each. If they
- * may WAIT, the first is some steps before an update is expected, and then there is one just before and one just
- * after that: what the program does in between is not known at the update. Else, and after that, small steps. 0:
- * updates are too frequent, or one is long overdue. */
+/* Returns the interval from NOW to the next reading of counters whose updates are far enough apart
+ * to wait for each; 0: updates are too frequent, or one is long overdue. If WAIT, the first reading
+ * is some steps before an update is expected, the next ones are just before and just after the
+ * update: how much the program uses in between is not known at the update. Otherwise, and after
+ * that, readings are small steps apart. */
 static uint64_t wait_for_update(const struct meter *meter, bool wait, uint64_t now)
 {
     uint64_t step = meter->base / STEPS, fine = meter->base / FINE_STEPS, next = next_update(meter);
@@ -435,8 +448,9 @@ static uint64_t wait_for_update(const struct meter *meter, bool wait, uint64_t n
     return wait && next == 0 ? meter->base - 2 * step : step;
 }
 
-/* The first look after an update that finds the next one was too late, which may be due to a period that was measured
- * wrongly: then two updates in turn are located, whose distance shows the period. */
+/* If the first reading for an update finds the counter already moved, it was too late, perhaps
+ * because the period was measured wrongly. In this case, two consecutive updates are located, whose
+ * distance shows the period. */
 static void count_unmoved(struct meter *meter, bool moved)
 {
     if (moved && meter->doubtful && meter->unmoved == 0)
@@ -449,7 +463,8 @@ static void count_unmoved(struct meter *meter, bool moved)
 /* Sets when to read METER again, after NOW. */
 static void pace(struct meter *meter, bool moved, uint64_t now)
 {
-    /* a little more often than updates come: now and then one is seen just before and just after it */
+    /* a little more often than updates: occasionally, an update has readings just before and just
+     * after it */
     uint64_t base = meter->base - (meter->paced ? meter->base / STEPS : 0);
     base = base > meter->cost * COST_SHARE ? base : meter->cost * COST_SHARE;
     uint64_t most = base > longest_stale ? base : longest_stale, update;
@@ -493,7 +508,8 @@ static int read_meter(struct power *p, struct meter *meter)
         p->slept += suspended - meter->suspended;
     if (suspended > meter->suspended)
         meter->suspended = suspended;
-    /* one interrupted read does not make a device slow: up slowly, down fast */
+    /* one interrupted reading does not mean that a device is slow: increases slowly, decreases
+     * fast */
     meter->cost =
         cost > meter->cost ? meter->cost + (cost - meter->cost) / 16 : (meter->cost + cost) / 2;
     p->reading += cost;
@@ -545,9 +561,9 @@ int power_tick(struct power *p, uint64_t now)
 {
     if (p->failed || (!p->begun && power_begin(p) != 0))
         return -1;
-    bool first =
-        !p->started; /* a reading right at the start excludes what was counted before the run */
-    if (first)       /* NOW is relative to the start, which the engine determines */
+    /* reading right at the start excludes energy that was counted before the run */
+    bool first = !p->started;
+    if (first) /* NOW is relative to the start, which is determined by the engine */
         p->start = clock_now() - now;
     p->started = true;
     uint64_t clock = p->start + now;
@@ -581,7 +597,8 @@ uint64_t power_due(const struct power *p, bool *exact)
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
-/* Takes values that a source delivers only at the end, up to LATE_AT_ONCE. Returns 1 if there may be more, 0, -1. */
+/* Takes values that a source delivers only at the end, up to LATE_AT_ONCE. Returns 1 if there may
+ * be more, otherwise 0, or -1 after a failure. */
 static int take_late(struct power *p, struct meter *meter)
 {
     struct timespec real;
@@ -642,7 +659,7 @@ static void join(char **list, const char *separator, const char *word)
     mem_append(list, "%s%s", *list != NULL ? separator : "", word);
 }
 
-/* Does the value include no channel of METER? */
+/* Returns whether the value of the run includes no channel of METER. */
 static bool is_apart(const struct meter *meter)
 {
     for (size_t i = 0; i < meter->channels.count; i++)
@@ -734,14 +751,15 @@ static void pause_for(uint64_t ns)
     nanosleep(&time, NULL);
 }
 
-/* A counter while its period is looked for. */
+/* A counter whose period is being measured. */
 struct watch {
-    uint64_t raw, moved;     /* its last count, and when that was first seen [ns] */
+    uint64_t raw, moved;     /* last count, and when it was first seen [ns] */
     uint64_t steps[CHANGES]; /* between two changes */
-    unsigned changes;        /* the first count is not a change and begins no step */
+    unsigned changes;        /* the first count is not a change and does not begin a step */
 };
 
-/* Reads channel INDEX once. Returns 1 if its period is known now, 0, -1. */
+/* Reads channel INDEX once. Returns 1 if its period is now known, otherwise 0, or -1 after a
+ * failure. */
 static int watch(struct power *p, struct meter *meter, size_t index, struct watch *w)
 {
     const struct pmu_channel *c = &meter->channels.list[index];
@@ -763,8 +781,8 @@ static int watch(struct power *p, struct meter *meter, size_t index, struct watc
     return 0;
 }
 
-/* Watches the counters of METER for some time, or until each has moved several times: the usual time between two
- * movements is the period if the source does not give one. */
+/* Watches the counters of METER for some time, or until each has moved several times: if the source
+ * does not specify the period, it is the usual time between two movements. */
 static int measure_periods(struct power *p, struct meter *meter)
 {
     struct watch *all = mem_zalloc(meter->channels.count + 1, sizeof *all);
@@ -815,7 +833,7 @@ static int open_meter(struct power *p, struct meter *meter)
     return measure_periods(p, meter);
 }
 
-/* Reads all sources for the time of the baseline. */
+/* Reads all sources during the measurement of the baseline. */
 static int measure_baseline(struct power *p, double seconds)
 {
     uint64_t length = (uint64_t)(seconds * 1e9), now = 0;

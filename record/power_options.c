@@ -24,7 +24,8 @@ static void add_source(struct power_parsing *parsing, const char *spec, struct a
     added->request.argument = argument;
 }
 
-/* Properties belong to the source of the -p before them, or to the first one. */
+/* Properties belong to the source of the -p before them; without a -p before them, to the first
+ * source. */
 static struct pmu_request *request_of(struct power_parsing *parsing)
 {
     struct power_options *power = parsing->power;

@@ -1,4 +1,5 @@
-/* The options about power sources, of all tools that measure power: -p, and properties of the source before them.
+/* The options about power sources, shared by all tools that measure power: -p, and properties of
+ * the source before them.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_POWER_OPTIONS_H
 #define RECORD_POWER_OPTIONS_H
@@ -20,10 +21,10 @@ struct power_parsing {
     struct pmu_request early; /* .kind = -1 at the start */
 };
 
-/* Takes -p, -s and the keys above. Returns false for all other keys. */
+/* Handles -p, -s and the keys above. Returns false for all other keys. */
 bool power_option_take(struct power_parsing *parsing, int key, char *argument,
                        struct argp_state *state);
-/* Call it at the end: redundant or contradictory options are usage errors. */
+/* To be called at the end: redundant or contradictory options are usage errors. */
 void power_options_check(const struct power_parsing *parsing, struct argp_state *state);
 
 /* Returns TEXT with the sources appended, for a help text. Frees TEXT; caller frees the result. */

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "record/clock.h"
 
-/* Reads the start of the file at PATH as a text. Returns whether there was any. */
+/* Reads the start of the file at PATH as a text. Returns whether it contains any. */
 static bool read_text(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -43,13 +43,15 @@ bool process_proc_is_own(void)
     char self[32];
     ssize_t got = readlink("/proc/self", self, sizeof self - 1);
     if (got < 0)
-        return access("/proc/version", F_OK) != 0; /* this process is in none that it shows */
+        /* /proc does not show the PID namespace of this process */
+        return access("/proc/version", F_OK) != 0;
     self[got] = '\0';
     return strtol(self, NULL, 10) == getpid();
 }
 
-/* The file has the namespace of future children. Where an exec does not enter it (before Linux 6.3), this process is in the one
- * from which it was created, which is hardly ever another one with an offset. */
+/* The file is the namespace of future children. On kernels on which an exec does not enter it
+ * (before Linux 6.3), this process is in the namespace from which it was created, which rarely
+ * differs in its offset. */
 int64_t process_clock_offset(void)
 {
     char text[256], own[64] = "", next[64] = "";
@@ -164,7 +166,7 @@ bool process_thread_run(pid_t pid, pid_t tid, struct process_run *run)
     if (!read_task(pid, tid, "schedstat", text, sizeof text))
         return false;
     run->cpu = strtoull(text, &rest, 10);
-    strtoull(rest, &rest, 10); /* time that it waited for a CPU */
+    strtoull(rest, &rest, 10); /* time for which it waited for a CPU */
     run->turns = strtoull(rest, NULL, 10);
     return true;
 }
@@ -175,7 +177,7 @@ uint64_t process_thread_cpu(pid_t pid, pid_t tid)
     return process_thread_run(pid, tid, &run) ? run.cpu : 0;
 }
 
-/* One of the letters in proc_pid_stat(5); 0: it is unknown. */
+/* Returns one of the letters in proc_pid_stat(5); 0: unknown. */
 static char thread_state(pid_t pid, pid_t tid)
 {
     char text[512];
@@ -189,7 +191,7 @@ bool process_thread_runs(pid_t pid, pid_t tid)
     return thread_state(pid, tid) == 'R';
 }
 
-/* A set of signals in the file `status`. */
+/* Reads a set of signals in the file `status`. */
 static uint64_t signal_set(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
@@ -214,7 +216,7 @@ bool process_is_init(pid_t pid, int signal)
         return false;
     ids += strlen("\nNSpid:");
     size_t length = strcspn(ids, "\n"),
-           inner = length; /* the last number is that in its own namespace */
+           inner = length; /* the last number is the one in its own namespace */
     while (inner > 0 && ids[inner - 1] != '\t')
         inner--;
     return length - inner == 1 && ids[inner] == '1' &&

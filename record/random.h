@@ -9,19 +9,20 @@ enum { RANDOM_STRATA = 32 };
 
 struct random {
     uint64_t state;
-    uint32_t strata[RANDOM_STRATA]; /* the first LEFT ones have not been used yet */
+    uint32_t strata[RANDOM_STRATA]; /* the first LEFT strata have not been used yet */
     uint32_t left;
 };
 
-/* SEED can have any value. */
+/* Starts a sequence. SEED can have any value. */
 void random_start(struct random *random, uint64_t seed);
 
-/* A number in (0, 1), independent of all others. */
+/* Returns a number in (0, 1), independent of all others. */
 double random_uniform(struct random *random);
 
-/* The same, but each 32 in a row have one number in each 32nd of (0, 1), in random order: the sum of N exponential intervals
- * from them has a variance of N / 32 + 11 squared means at most, not N. Each number alone is uniform; numbers that follow each
- * other have a correlation of -1/31. (Stratified sampling: Cochran, Sampling Techniques, chapter 5.) */
+/* The same, but each 32 consecutive numbers include one in each 32nd of (0, 1), in random order:
+ * the sum of N exponential intervals from them has a variance of at most N / 32 + 11 squared means,
+ * instead of N. Each single number is uniform; consecutive numbers have a correlation of -1/31.
+ * (Stratified sampling: Cochran, Sampling Techniques, chapter 5.) */
 double random_even(struct random *random);
 
 #endif

@@ -23,15 +23,18 @@
 #include "record/power.h"
 #include "record/spool.h"
 
-/* A PC outside all mappings makes the recorder read the mappings again, but not more often than this if that finds
- * nothing new (generated code). Otherwise it reads them this often while the program runs, unless that takes more than
- * a part of its time: a PC does not show that its mapping has been replaced. */
+/* If a PC is outside all mappings, the recorder reads the mappings again, but if that finds nothing
+ * new (generated code), not more often than this. In addition, it reads them this often while the
+ * program runs, unless that takes more than a part of its time: a PC does not show that its mapping
+ * has been replaced. */
 static const uint64_t look_again = SECOND / 50;
 enum { LOOK_PART = 200 };
-/* Samples come after the ends of their processes, and are moved by less than this: mappings are needed until then. */
+/* Samples are delivered after the ends of their processes, and are moved by less than this:
+ * mappings are needed until then. */
 static const uint64_t late = SECOND;
-static const uint64_t flush_every = SECOND / 20; /* lost at most if the sampler is killed */
-/* Until the first sample is written: nothing can be salvaged before. */
+/* at most this much is lost if the sampler is killed */
+static const uint64_t flush_every = SECOND / 20;
+/* Until the first sample is written, because before that, nothing can be salvaged. */
 static const uint64_t flush_first = SECOND / 100;
 static const uint64_t names_every = SECOND / 2;
 enum { AT_ONCE = 16384, VMMAP_SIZE = 272 };
@@ -41,32 +44,34 @@ struct recorder {
     const struct engine *engine;
     struct error *err;
     struct output *out;  /* NULL: nothing is written */
-    struct spool *spool; /* NULL too then */
+    struct spool *spool; /* also NULL if nothing is written */
     struct engine_hooks hooks;
     struct facts facts;
     struct images *images;
     struct names names;
-    struct exits *
-        exits; /* NULL: the engine knows what processes have used, or the kernel does not report it */
-    struct raw_cpu *cpus; /* like the following, not in the spool yet */
+    /* NULL: the engine knows the CPU time of processes, or the kernel does not report it */
+    struct exits *exits;
+    struct raw_cpu *cpus; /* these and the following are not in the spool yet */
     size_t cpu_count, cpu_capacity;
     struct raw_ticks *ticks;
     size_t tick_count, tick_capacity;
     struct raw_reading *readings;
     size_t reading_count, reading_capacity;
     struct histogram *histogram; /* NULL, except with --aggregate, which has no spool */
-    struct raw_readings *values; /* for it */
+    struct raw_readings *values; /* readings for the histogram */
     struct power *power;
-    bool failed;                     /* ERR is filled; no more samples */
-    bool is_salvageable;             /* a sample has been written */
-    uint64_t flushed, looked, named; /* last times of flushing and looking up [ns of the run] */
-    uint64_t sampled;                /* time of the last sample [ns of the run] */
-    uint64_t ran, next_look;         /* time in which a thread ran; when to read mappings [of it] */
-    int64_t started;                 /* CLOCK_REALTIME of time 0 [ns] */
+    bool failed;         /* ERR is filled; no more samples */
+    bool is_salvageable; /* a sample has been written */
+    /* when the spool was last flushed, and mappings and names looked up [ns of the run] */
+    uint64_t flushed, looked, named;
+    uint64_t sampled; /* time of the last sample [ns of the run] */
+    /* time in which a thread ran; when to read mappings, in that time */
+    uint64_t ran, next_look;
+    int64_t started; /* CLOCK_REALTIME of time 0 [ns] */
     double energy;
 };
 
-/* Returns the time of the newest, 0 if there are none. */
+/* Returns the time of the newest reading; 0: there are none. */
 static uint64_t take_readings(struct recorder *r)
 {
     size_t count;
@@ -82,7 +87,7 @@ static uint64_t take_readings(struct recorder *r)
     return newest;
 }
 
-/* Appends blocks with everything new to the spool. */
+/* Appends blocks with all additions to the spool. */
 static void put_news(struct recorder *r, bool all)
 {
     struct buffer *blocks = spool_blocks(r->spool);
@@ -104,7 +109,7 @@ static bool flush_is_due(const struct recorder *r, uint64_t now)
     return now >= r->flushed + (r->is_salvageable ? flush_every : flush_first);
 }
 
-/* Stops while the disk still has room to complete the profile. */
+/* Writes the spool. Stops recording while the disk still has room to complete the profile. */
 static int flush(struct recorder *r, uint64_t now, bool all)
 {
     r->flushed = now;
@@ -186,7 +191,7 @@ static void on_process_end(void *context, uint32_t pid, uint64_t time, const str
         exits_read(r->exits);
         cpu = exits_take(r->exits, pid, &own) ? &own : NULL;
     }
-    if (cpu == NULL || r->failed) /* the program ran on after the last sample */
+    if (cpu == NULL || r->failed) /* the program continued after the last sample */
         return;
     mem_reserve(&r->cpus, &r->cpu_capacity, r->cpu_count + 1, sizeof *r->cpus);
     r->cpus[r->cpu_count++] = *cpu;
@@ -214,7 +219,7 @@ static void find_pc(struct recorder *r, uint32_t image, const struct engine_thre
     r->looked = images_read(r->images, thread->pid, time) > 0 ? 0 : time;
 }
 
-/* Reads the mappings of IMAGE again if it is time to; RAW_NO_IMAGE: no process ran. */
+/* Reads the mappings of IMAGE again if this is due; RAW_NO_IMAGE: no process ran. */
 static void renew(struct recorder *r, uint32_t image, uint64_t time)
 {
     uint64_t passed = time - r->sampled;
@@ -225,14 +230,14 @@ static void renew(struct recorder *r, uint32_t image, uint64_t time)
     if (r->ran < r->next_look || time < images_looked(r->images, image) + look_again)
         return;
     uint64_t begin = clock_thread();
-    /* the sample was taken before: the process may have called exec since */
+    /* the sample was taken earlier: the process may have called exec since */
     images_read(r->images, images_pid(r->images, image), time + 1);
     r->next_look = r->ran + LOOK_PART * (clock_thread() - begin);
 }
 
 static void look_at(struct recorder *r, const struct engine_sample *sample)
 {
-    uint32_t stale = RAW_NO_IMAGE; /* of those that ran, the one whose mappings are oldest */
+    uint32_t stale = RAW_NO_IMAGE; /* the image with the oldest mappings among those that ran */
     for (size_t i = 0; i < sample->count; i++) {
         const struct engine_thread *thread = &sample->threads[i];
         if (thread->flags & RAW_TOTAL)
@@ -417,7 +422,7 @@ static int write_profile(struct recorder *r, const struct engine_result *result,
     return output_commit(out);
 }
 
-/* --aggregate: writes the sums instead of samples, then facts and mappings. */
+/* With --aggregate, writes the sums instead of samples, then facts and mappings. */
 static int write_histogram(struct recorder *r, const struct engine_result *result)
 {
     struct histogram_target target = {.wall = result->wall,
@@ -448,7 +453,7 @@ static int write_histogram(struct recorder *r, const struct engine_result *resul
     return output_commit(out);
 }
 
-/* Late values of the power sources. */
+/* Fetches late values of the power sources. */
 static void end_power(struct recorder *r, uint64_t wall)
 {
     int got = r->failed ? 0 : 1;
@@ -498,15 +503,15 @@ int recorder_finish(struct recorder *r, const struct engine_result *result,
     bool failed = r->failed;
     *left = (struct recorder_left){0};
     if (failed)
-        recorded.wall = r->sampled; /* the profile ends where the sampling ended */
+        recorded.wall = r->sampled; /* the profile ends at the end of sampling */
     end_power(r, recorded.wall);
     failed = failed || r->failed;
     if (r->out == NULL)
         return failed ? -1 : 0;
-    r->failed = false; /* the profile gets what was recorded */
+    r->failed = false; /* the profile gets the data recorded so far */
     facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
     if (r->options->command != NULL && r->options->engine.follow && !failed)
-        /* otherwise it is not that of what was sampled */
+        /* otherwise, it is not the CPU time of the sampled processes */
         facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->user + result->system));
     else if (result->attached > 0)
         facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->attached));

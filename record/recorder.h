@@ -17,12 +17,12 @@ struct recorder *recorder_new(struct options *options, const struct engine *engi
 /* Frees the recorder; without recorder_finish no file remains on disk. NULL is allowed. */
 void recorder_delete(struct recorder *recorder);
 
-/* The hooks for the run of an engine; borrowed until recorder_delete. */
+/* Returns the hooks for the run of an engine; borrowed until recorder_delete. */
 const struct engine_hooks *recorder_hooks(struct recorder *recorder);
 
 /* Files that remain after a failure; texts are borrowed until recorder_delete. */
 struct recorder_left {
-    const char *profile; /* it contains what was recorded until then; NULL: not written */
+    const char *profile; /* it contains the data recorded until then; NULL: not written */
     const char *part; /* the spool, if it has samples that are not in the profile; NULL: removed */
     bool empty;       /* both NULL because there was no sample; an earlier profile is unchanged */
 };
@@ -31,8 +31,8 @@ struct recorder_left {
 int recorder_finish(struct recorder *recorder, const struct engine_result *result,
                     struct recorder_left *left);
 
-/* The power sources, borrowed until recorder_delete; and the energy of the samples in the profile [J], < 0: no profile.
- * Both after recorder_finish. */
+/* Return the power sources, borrowed until recorder_delete; and the energy of the samples in the
+ * profile [J], < 0: no profile. Both are valid after recorder_finish. */
 const struct power *recorder_power(const struct recorder *recorder);
 double recorder_energy(const struct recorder *recorder);
 

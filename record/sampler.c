@@ -27,8 +27,8 @@ static void summarize(const struct options *options, const struct engine *engine
     power_summary_free(&power);
 }
 
-/* Ends like the command, so that the caller sees its status: if a signal killed it, by the same signal, without a
- * second core dump. */
+/* Ends like the command, so that the caller sees its status: if a signal killed the command, with
+ * the same signal, but without a second core dump. */
 static int pass_on(const struct engine_result *result)
 {
     int number = WIFSIGNALED(result->status) ? WTERMSIG(result->status) : 0;

@@ -24,25 +24,25 @@ enum {
     ROOM_TO_MOVE = 8192 /* [bytes] */
 };
 
-/* Where a function called by exit finds the spool. Never freed, because on_exit cannot be undone. */
+/* Lets a function that exit calls find the spool. Never freed, because on_exit cannot be undone. */
 struct last_words {
-    pid_t pid; /* not in a child */
+    pid_t pid; /* that created the spool: children do not remove it */
     const struct spool *spool;
 };
 
 struct spool {
     struct last_words *last_words;
     char *name; /* NULL: none */
-    char *path; /* for reading it */
+    char *path; /* path for reading it */
     int fd;
     bool keep, failed;
     struct error *err;
     struct buffer rows, flags, blocks;
     uint64_t *callers;
     size_t caller_count, caller_capacity;
-    size_t row_count;             /* samples in rows */
+    size_t row_count;             /* number of samples in rows */
     size_t largest;               /* largest flush so far [bytes] */
-    uint64_t samples, seen, size; /* on disk; SEEN: thread samples */
+    uint64_t samples, seen, size; /* on disk; SEEN: number of thread samples */
 };
 
 void spool_report(const char *part)
@@ -50,14 +50,14 @@ void spool_report(const char *part)
     fprintf(stderr, "sampler: the samples are in %s: prof2pbin --salvage %s\n", part, part);
 }
 
-/* A file that cannot be removed would block the next recording. */
+/* Removes the spool: a file that remained would block the next recording. */
 static void remove_file(const struct spool *spool)
 {
     if (unlink(spool->name) != 0 && errno != ENOENT)
         fprintf(stderr, "sampler: %s: cannot remove: %s\n", spool->name, strerror(errno));
 }
 
-/* Needs no memory. */
+/* Called by exit. Allocates no memory. */
 static void exit_early(int status, void *opaque)
 {
     const struct last_words *words = opaque;
@@ -84,7 +84,7 @@ static int open_named(struct spool *spool, const char *out, struct error *err)
                         ? "an unfinished recording exists: keep its samples with prof2pbin "
                           "--salvage, or remove it"
                         : "cannot write");
-    free(spool->name); /* do not remove another sampler's file */
+    free(spool->name); /* so that another sampler's file is not removed */
     spool->name = NULL;
     return -1;
 }
@@ -111,7 +111,7 @@ static int write_out(struct spool *spool, const struct buffer *data)
     return spool->failed ? -1 : 0;
 }
 
-/* Writes whole blocks or nothing, so that what is on disk can always be composed. */
+/* Writes whole blocks or nothing, so that the data on disk can always be composed. */
 static int flush_blocks(struct spool *spool)
 {
     uint64_t before = spool->size;
@@ -197,7 +197,8 @@ int spool_flush(struct spool *spool)
 
 void spool_sample(struct spool *spool, const struct engine_sample *sample)
 {
-    const size_t most = (MAX_ROWS - ROWS_FULL) / ROW_THREAD; /* more than any kernel allows */
+    /* more threads than any kernel allows */
+    const size_t most = (MAX_ROWS - ROWS_FULL) / ROW_THREAD;
     size_t count = sample->count < most ? sample->count : most;
     buffer_u64(&spool->rows, sample->time);
     buffer_f64(&spool->rows, 0);

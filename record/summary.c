@@ -9,20 +9,23 @@
 
 #include "record/clock.h"
 
-static const uint64_t worth = 100; /* parts of the run, if it is not short: worth a line */
+/* if the run is not short, one part in this many is worth a line */
+static const uint64_t worth = 100;
 static const uint64_t least_switching = SECOND / 1000;
-static const double much_kernel = 0.05; /* of the CPU time */
-static const double much_less = 0.8;    /* of the requested rate: worth a line */
-static const double starving = 0.5;     /* of the requested rate: the sampler seldom gets a CPU */
-static const uint64_t many_late = 20;   /* one in this many samples: worth a line */
-static const double countable = 20;     /* samples: fewer show no rate */
+static const double much_kernel = 0.05; /* fraction of the CPU time */
+static const double much_less = 0.8;    /* fraction of the requested rate: less is worth a line */
+/* fraction of the requested rate: below it, the sampler seldom gets a CPU */
+static const double starving = 0.5;
+static const uint64_t many_late = 20; /* one in this many samples: worth a line */
+static const double countable = 20;   /* samples: fewer are not enough for a rate */
 
 static double seconds_of(uint64_t ns)
 {
     return (double)ns / (double)SECOND;
 }
 
-/* The rate that compares with the requested frequency: with perf, samples without threads do not count. */
+/* Prints the rate that can be compared with the requested frequency: with perf, samples without
+ * threads do not count. */
 static void print_samples(const struct options *o, const struct engine_result *r)
 {
     double seconds = seconds_of(r->wall), samples = (double)r->samples;
@@ -68,14 +71,16 @@ static void print_samples(const struct options *o, const struct engine_result *r
             r->left, r->left > 1 ? "es" : "", r->left > 1 ? "" : "s", r->left > 1 ? "are" : "is");
 }
 
-/* The energy of the run beyond PART of it [J]; 0 instead of rounding. */
+/* Returns the energy of the run beyond the energy PART [J]; 0 if the difference is only
+ * rounding. */
 static double energy_beyond(const struct power_summary *p, double part)
 {
     double rest = p->energy - part;
     return fabs(rest) < 1e-9 * fabs(p->energy) ? 0 : rest;
 }
 
-/* The energy of the counter is that of the samples and the rest; part of it is also used without the command. */
+/* The energy of the counter is that of the samples plus the rest; some of it would be used even
+ * without the command. */
 static void print_energy(const struct engine_result *r, const struct power_summary *p,
                          double sampled, bool aggregated)
 {

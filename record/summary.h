@@ -7,8 +7,8 @@
 #include "record/options.h"
 #include "record/power.h"
 
-/* Prints one line about the samples, and the balance of energy where power was measured; with -d details.
- * SAMPLED: energy of the documented samples [J], < 0: no profile. */
+/* Prints one line about the samples, and the balance of energy if power was measured; with -d,
+ * details. SAMPLED: energy of the documented samples [J]; < 0: no profile. */
 void summary_print(const struct options *options, const struct engine *engine,
                    const struct engine_result *result, const struct power_summary *power,
                    double sampled);

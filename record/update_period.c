@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { LATE_IN_TURN = 4 }; /* one update may be late, or hidden by a reading that was late */
+enum { LATE_IN_TURN = 4 }; /* a single update may be late, or hidden by a late reading */
 
 static int by_length(const void *a, const void *b)
 {

@@ -48,10 +48,9 @@ struct perf_wide {
     bool on, refused;
     bool sparse; /* threads inherit samplers only in the fraction PART of the time */
     double part;
-    double asked,
-        /* recently: the cost if all threads inherited samplers, and the cost that is allowed
-         * [ns] */
-        allowed;
+    /* recently: the cost if all threads inherited samplers, and the cost that is allowed
+     * [ns] */
+    double asked, allowed;
     /* samples between these times are of whole CPUs [CLOCK_MONOTONIC] */
     uint64_t since, until;
     double phase;                  /* 0..1: determines how long periods are used */

@@ -54,9 +54,8 @@ struct perf_thread {
     uint64_t former, interval;
     uint64_t seen;  /* time of the last sample from inherited samplers; 0: none ... */
     size_t seen_on; /* ... and its CPU */
-    uint64_t since,
-        /* CPU time of these samples since one counted, and at which the next one counts [ns] */
-        due;
+    /* CPU time of these samples since one counted, and at which the next one counts [ns] */
+    uint64_t since, due;
     char comm[PERF_COMM];
 };
 

@@ -43,10 +43,9 @@ struct perf_thread;
 struct perf_window {
     struct perf_entry {
         uint64_t time; /* [ns of the run] */
-        uint64_t from,
-            /* its mappings and names do not change from FROM to before UNTIL, which is at least
-             * TIME */
-            until;
+        /* its mappings and names do not change from FROM to before UNTIL, which is at least
+         * TIME */
+        uint64_t from, until;
         bool
             total; /* the final CPU time of a thread that is not in the table: freed with the entry */
         bool alone; /* a total that must not wait for the next sighting */
@@ -62,9 +61,8 @@ struct perf_window {
     double left;         /* earlier CPU time that has not been divided among sightings yet [ns] */
     uint64_t length;     /* minimum length [ns] */
     uint64_t cost;       /* smoothed cost of ending it [ns] */
-    uint64_t read,
-        /* time of the last reading of power, and from the previous one to it [ns of the run] */
-        every;
+    /* time of the last reading of power, and from the previous one to it [ns of the run] */
+    uint64_t read, every;
     uint64_t looked, looked_cpu; /* like CLOCK and CPU, when power was last looked at */
 };
 

@@ -43,7 +43,8 @@ void perf_cpus_read(struct perf_cpus *cpus, const char *pmu)
     free(folder);
 }
 
-/* "event=0x02" or "event=0x02,umask=0x01" of the usual layout, bits 0-7 and 8-15. */
+/* Parses "event=0x02" or "event=0x02,umask=0x01", which have the usual layout: bits 0-7 and
+ * 8-15. */
 static uint64_t config_of(const char *text)
 {
     const char *event = strstr(text, "event="), *mask = strstr(text, "umask=");

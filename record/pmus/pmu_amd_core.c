@@ -1,4 +1,4 @@
-/* AMD: one energy counter for each core, the perf PMU `power_core`.
+/* AMD: an energy counter for each core, from the perf PMU `power_core`.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <unistd.h>

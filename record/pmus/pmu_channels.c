@@ -84,7 +84,7 @@ static bool inside(const struct pmu_channels *channels, const struct pmu_channel
     return false;
 }
 
-/* Does scope A include scope B? */
+/* Returns whether scope A includes scope B. */
 static bool contains(enum pmu_scope a, enum pmu_scope b)
 {
     switch (a) {
@@ -138,7 +138,7 @@ static double prefix_scale(char prefix)
     }
 }
 
-/* A known unit, with or without a prefix. */
+/* Recognizes a known unit, with or without a prefix. */
 static bool known_unit(const char *unit, struct pmu_unit *result)
 {
     static const struct pmu_unit units[] = {{"J", PMU_POWER, true, 1},
@@ -157,7 +157,7 @@ static bool known_unit(const char *unit, struct pmu_unit *result)
     return false;
 }
 
-/* Does TEXT begin with NAME, in any case? */
+/* Returns whether TEXT begins with NAME, ignoring case. */
 static bool begins_with(const char *text, const char *name)
 {
     return strncasecmp(text, name, strlen(name)) == 0;
@@ -168,7 +168,8 @@ static bool is_any_of(const char *set, char c)
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-/* Does UNIT look like a known one that is misspelt: "uw", "Wm", "pJ", "milliwatts"? Its values would be taken as they are. */
+/* Returns whether UNIT looks like a misspelt known unit: "uw", "Wm", "pJ", "milliwatts". Otherwise
+ * it would be taken for a custom unit, whose values are not scaled. */
 static bool is_misspelt(const char *unit)
 {
     static const char *const prefixes[] = {"nano", "micro", "milli", "kilo", "mega",
@@ -212,7 +213,7 @@ int pmu_unit_settle(const char *unit, int kind, struct pmu_unit *result, struct 
                          "--unit: expected J, W, A or V with or without a prefix (n u m k), found "
                          "'%s'; --pmu-kind custom records any unit unchanged",
                          unit);
-    if (kind == PMU_CUSTOM) /* not scaled, whatever the name of the unit */
+    if (kind == PMU_CUSTOM) /* values are not scaled, regardless of the name of the unit */
         *result = (struct pmu_unit){unit != NULL ? unit : "", PMU_CUSTOM, false, 1};
     return 0;
 }

@@ -1,11 +1,13 @@
-/* A command that prints a number per line as long as it runs, each the value at that moment.
+/* A command that prints one number per line while it runs, each of which is the value at that
+ * moment.
  *
  *   sampler -- keeper -- /bin/sh -c COMMAND
  *                 |                |
  *                 +--- status      +--- stdout: numbers
  *
- * The keeper is not a child of the sampler (it is forked twice), because an engine waits for any child. It leads
- * a session of its own, which ^C does not reach, and passes on how COMMAND ended.
+ * The keeper is not a child of the sampler (it is forked twice), because an engine waits for any
+ * child. It leads its own session, which ^C does not reach, and passes on the exit status of
+ * COMMAND.
  * SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <errno.h>
@@ -22,16 +24,16 @@
 #include "record/pmus/pmu.h"
 
 enum { MAX_LINE = 512, FIRST_LINE_MS = 10000 };
-enum { FACTOR = 1000 }; /* from the unit of a counter, which may have three decimals, to counts */
+enum { FACTOR = 1000 }; /* counts per unit of a counter, whose values may have three decimals */
 
 struct process {
     const char *command;
     pid_t keeper;
     int numbers, status; /* pipes */
-    char line[MAX_LINE]; /* begun, not ended */
+    char line[MAX_LINE]; /* a line that has not ended yet */
     size_t length;
     double scale;                 /* to the unit */
-    double last;                  /* the value of the last whole line */
+    double last;                  /* the value of the last complete line */
     bool counter, fresh, has_any; /* LAST is new; LAST is set */
 };
 
@@ -40,7 +42,7 @@ static void close_command(void *state)
     struct process *p = state;
     int status;
     if (p->keeper > 0 && read(p->status, &status, sizeof status) != sizeof status)
-        kill(-p->keeper, SIGTERM); /* it is alive: its end of the pipe is open */
+        kill(-p->keeper, SIGTERM); /* it is alive, because its end of the pipe is open */
     if (p->numbers >= 0)
         close(p->numbers);
     if (p->status >= 0)
@@ -58,7 +60,7 @@ static _Noreturn void keep(const char *command, int numbers, int status)
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_IGN);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    dup2(null, STDIN_FILENO); /* it must not use the streams of the caller */
+    dup2(null, STDIN_FILENO); /* the keeper must not use the streams of the caller */
     dup2(null, STDOUT_FILENO);
     if (write(status, &self, sizeof self) != sizeof self)
         _exit(1);
@@ -142,7 +144,7 @@ static int ended(struct process *p, struct error *err)
 {
     int how = 0;
     struct pollfd ready = {.fd = p->status, .events = POLLIN};
-    poll(&ready, 1, 1000); /* the keeper is about to report */
+    poll(&ready, 1, 1000); /* the keeper will report soon */
     if (read(p->status, &how, sizeof how) == sizeof how)
         p->keeper = 0;
     if (WIFSIGNALED(how))
@@ -161,7 +163,8 @@ static int read_command(void *state, size_t channel, struct pmu_value *value, st
     while ((got = read(p->numbers, text, sizeof text)) > 0 || (got < 0 && errno == EINTR))
         if (got > 0 && take_text(p, text, (size_t)got, err) != 0)
             return -1;
-    if (got == 0 && !p->fresh) /* its last value counts; after that, its end is an error */
+    /* the last value is delivered first; at the next reading, the end is an error */
+    if (got == 0 && !p->fresh)
         return ended(p, err);
     if (!p->fresh && !(p->counter && p->has_any))
         return 0;
@@ -187,7 +190,7 @@ static int await(struct process *p, struct error *err)
         if (got < 0)
             return -1;
     }
-    p->fresh = true; /* it is the first reading */
+    p->fresh = true; /* this line is the first reading */
     return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "record/pmus/pmu.h"
 #include "record/pmus/sysfs.h"
 
-/* A counter with decimals counts in millionths of its unit. */
+/* A counter with decimals is counted in millionths of its unit. */
 enum { DECIMALS = 6, MILLION = 1000000 };
 
 struct counter_file {
@@ -23,7 +23,8 @@ static void close_counter(void *state)
     free(f);
 }
 
-/* The digits after the point, truncated or padded to DECIMALS. *END is the first byte after them. */
+/* Returns the digits after the point, truncated or padded to DECIMALS. *END is the first byte after
+ * them. */
 static uint64_t fraction(const char *digits, const char **end)
 {
     uint64_t value = 0;

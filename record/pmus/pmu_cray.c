@@ -3,7 +3,8 @@
  *   /sys/cray/pm_counters/energy       "123456 J"         the node
  *   /sys/cray/pm_counters/freshness    "789"              changes with each update of all counters
  *
- * All counters are read together, between two equal readings of `freshness`, and only when it has changed.
+ * All counters are read together, between two equal readings of `freshness`, and only if it has
+ * changed.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static void close_cray(void *state)
     free(c);
 }
 
-/* Reads all counters of one update. Returns 1, 0 without a new update, -1. */
+/* Reads all counters of one update. Returns 1, 0 if there is no new update, or -1 with ERR
+ * filled. */
 static int update(struct cray *c, struct error *err)
 {
     uint64_t before, after;
@@ -72,7 +74,7 @@ static int add_counter(struct cray *c, const char *folder, const char *name, enu
     return 0;
 }
 
-/* The node first, then its parts. */
+/* Adds the counter of the node first, then those of its parts. */
 static int add_counters(struct cray *c, const char *folder, struct pmu_channels *channels,
                         struct error *err)
 {
@@ -122,7 +124,7 @@ static int read_cray(void *state, size_t channel, struct pmu_value *value, struc
     if (channel == 0 && update(c, err) < 0)
         return -1;
     value->count = c->counts[channel];
-    return c->known; /* the same count again: no new update */
+    return c->known; /* an equal count means no new update */
 }
 
 extern const struct pmu_source pmu_cray;

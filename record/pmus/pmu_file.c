@@ -1,4 +1,4 @@
-/* A gauge in a file that contains a number: written by a script, or any file of sysfs.
+/* A gauge in a file that contains a number: a file that a script writes, or any file of sysfs.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 

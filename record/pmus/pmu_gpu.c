@@ -1,5 +1,6 @@
-/* GPUs: the energy counters of NVIDIA's NVML and AMD's SMI library. The libraries come with the driver and are opened
- * at run time: the few functions used are declared here, as documented.
+/* GPUs: the energy counters of NVIDIA's NVML and AMD's SMI library. The libraries belong to the
+ * drivers and are opened at run time: the few functions that are used are declared here, as
+ * documented.
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -27,14 +28,15 @@ struct amdsmi {
     int (*shutdown)(void);
     int (*sockets)(uint32_t *, void **);
     int (*processors)(void *, uint32_t *, void **);
-    int (*energy)(void *, uint64_t *, float *, uint64_t *); /* counts, [uJ] of one, [ns] */
+    /* count; value of one count [uJ]; time [ns] */
+    int (*energy)(void *, uint64_t *, float *, uint64_t *);
 };
 
 struct gpus {
     struct nvml nvml;
     struct amdsmi amdsmi;
     void *handles[MAX_GPUS];
-    size_t nvidia, count; /* the first NVIDIA ones are NVML's */
+    size_t nvidia, count; /* the first NVIDIA GPUs are from NVML */
 };
 
 static void close_gpus(void *state)

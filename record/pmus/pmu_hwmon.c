@@ -2,8 +2,9 @@
  *
  *   energy1_input [uJ]    power1_input, power1_average [uW]    curr1_input [mA] times in1_input [mV]
  *
- * For each sensor number, the first of these three is used. The scope of a sensor is known for few chips only; sensors
- * of other chips have the scope `other` and are never added up, because a rail is often part of another one.
+ * For each sensor number, the first of these three is used. The scope of a sensor is known only for
+ * a few chips; sensors of other chips have the scope `other` and are never added up, because a rail
+ * is often part of another one.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 enum { MAX_SENSORS = 1024 };
 
 struct sensor {
-    struct sysfs_file file, volts; /* volts only if the file is a current */
+    struct sysfs_file file, volts; /* volts is used only if the file is a current */
     bool counter, product;
 };
 
@@ -29,7 +30,7 @@ struct chip {
     char *folder, *name;
     struct hwmon *hwmon;
     struct pmu_channels *channels;
-    uint64_t period; /* [ns], 0: not known */
+    uint64_t period; /* [ns]; 0: unknown */
 };
 
 static void close_hwmon(void *state)
@@ -48,7 +49,7 @@ static void close_hwmon(void *state)
 static enum pmu_scope scope_of(const char *chip, const char *label)
 {
     static const struct {
-        const char *chip, *label; /* how they begin */
+        const char *chip, *label; /* the beginning of each */
         enum pmu_scope scope;
     } known[] = {
         {"power_meter", "", SCOPE_BOARD},
@@ -80,7 +81,7 @@ static bool open_if_there(struct sysfs_file *file, const struct chip *chip, cons
     return there;
 }
 
-/* The label of a sensor, or the name of its file. Caller frees. */
+/* Returns the label of a sensor, or the name of its file. Caller frees. */
 static char *label_of(const struct chip *chip, const char *kind, long number)
 {
     char *file = mem_printf("%s%ld_label", kind, number);
@@ -107,7 +108,7 @@ static struct pmu_channel *add_sensor(struct chip *chip, const struct sensor *se
     return channel;
 }
 
-/* Adds sensor NUMBER of CHIP, using the best of its files. */
+/* Adds sensor NUMBER of CHIP, using the best one of its files. */
 static void look_at(struct chip *chip, long number)
 {
     struct sensor sensor = {0};
@@ -132,7 +133,7 @@ static void look_at(struct chip *chip, long number)
     free(interval);
 }
 
-/* The highest number of a sensor among the files of a chip. */
+/* Returns the highest number of a sensor among the files of a chip. */
 static long highest(const char *folder)
 {
     static const char *const kinds[] = {"energy", "power", "curr"};
@@ -150,7 +151,8 @@ static long highest(const char *folder)
     return most;
 }
 
-/* WANTED: "CHIP", "hwmonN" or NULL for all; its length is LENGTH. */
+/* Adds the sensors of the chip in ENTRY if it is WANTED: "CHIP", "hwmonN" or, for all chips, of
+ * LENGTH 0. */
 static void look_at_chip(struct hwmon *h, const char *root, const char *entry, const char *wanted,
                          size_t length, struct pmu_channels *channels)
 {
@@ -171,7 +173,7 @@ static void look_at_chip(struct hwmon *h, const char *root, const char *entry, c
     free(chip.folder);
 }
 
-/* The argument is CHIP or CHIP/SENSOR; the chip may be hwmonN as well. */
+/* The argument is CHIP or CHIP/SENSOR; the chip may also be hwmonN. */
 static int choose(struct pmu_channels *channels, const char *argument, struct error *err)
 {
     const char *sensor = argument != NULL ? strchr(argument, '/') : NULL;
@@ -214,7 +216,7 @@ static int read_hwmon(void *state, size_t channel, struct pmu_value *value, stru
 {
     const struct hwmon *h = state;
     const struct sensor *sensor = &h->sensors[channel];
-    double first, volts = 1; /* power files are in uW, and so is the product of mA and mV */
+    double first, volts = 1; /* power files are in uW, as is the product of mA and mV */
     if (sensor->counter)
         return sysfs_count(&sensor->file, &value->count, err);
     int got = sysfs_gauge(&sensor->file, &first, err);

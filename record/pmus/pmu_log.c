@@ -25,22 +25,22 @@
 enum { WAIT_MS = 3000, STEP_MS = 50 };
 
 struct row {
-    double time, value; /* [s] since 1970, unit */
+    double time, value; /* [s] since 1970; in the given unit */
 };
 
 struct log {
     const char *path;
     double scale, offset;
-    size_t column; /* of the value, >= 1 */
-    FILE *file;    /* open while it is delivered */
+    size_t column; /* column of the value, >= 1 */
+    FILE *file;    /* open while values are delivered */
     char *line;
     size_t room;
     uint64_t number;  /* of the line */
-    double until;     /* the end of the run, in the clock of the meter [s] */
-    struct row row;   /* the last one, the mean of all lines with its time ... */
-    uint64_t alike;   /* ... of which there were this many more */
-    bool held, ended; /* it has not been delivered yet; it was the last one */
-    struct row ahead; /* the line after it */
+    double until;     /* end of the run by the clock of the meter [s] */
+    struct row row;   /* the last row, with the mean of all lines that have its time ... */
+    uint64_t alike;   /* ... and the number of these lines, minus one */
+    bool held, ended; /* the row has not been delivered yet; it was the last one */
+    struct row ahead; /* the line after the row */
     bool has_ahead;
 };
 
@@ -58,7 +58,8 @@ static bool is_separator(char c)
     return c == ',' || c == ';' || c == '\t' || c == ' ';
 }
 
-/* Seconds since 1970 from seconds, ms, us or ns, by magnitude: the present is 1.8e9 s. */
+/* Converts a number in seconds, ms, us or ns since 1970 to seconds. Its size shows the unit: the
+ * present is 1.8e9 s. */
 static double by_size(double number)
 {
     return number > 1e17   ? number * 1e-9
@@ -67,7 +68,7 @@ static double by_size(double number)
                            : number;
 }
 
-/* "+01:30" or "-0800" in seconds; *END is after it, or at its start if it is invalid. */
+/* Converts "+01:30" or "-0800" to seconds. *END is after the zone, or AT if the zone is invalid. */
 static long zone_of(const char *at, const char **end)
 {
     char *after;
@@ -85,7 +86,7 @@ static long zone_of(const char *at, const char **end)
     return (*at == '-' ? -1 : 1) * (hours * 60 + minutes) * 60;
 }
 
-/* What follows the seconds: a fraction, and Z or a zone. */
+/* Parses the text after the seconds: a fraction, and Z or a zone. */
 static void end_of_time(const char *at, struct tm *tm, double *time, const char **end)
 {
     char *after = (char *)(uintptr_t)at;
@@ -106,7 +107,7 @@ static void end_of_time(const char *at, struct tm *tm, double *time, const char 
     *end = at;
 }
 
-/* The time at the start of a line; *END is after it. */
+/* Parses the time at the start of a line; *END is after it. */
 static bool parse_time(const char *text, double *time, const char **end)
 {
     struct tm tm = {0};
@@ -125,14 +126,16 @@ static bool parse_time(const char *text, double *time, const char **end)
     return after != text && isfinite(*time);
 }
 
-/* Whether the comma at AT ends a number and the space after its digits separates columns: "20,500 41.7". */
+/* Returns whether the comma at AT ends a number and the space after its digits separates columns:
+ * "20,500 41.7". */
 static bool is_before_space(const char *at)
 {
     size_t digits = strspn(at + 1, "0123456789");
     return digits > 0 && at[1 + digits] == ' ' && strpbrk(at + 1 + digits, "0123456789") != NULL;
 }
 
-/* Whether the comma at AT, in a line that begins at LINE, is between digits, and not after a number with a point. */
+/* Returns whether the comma at AT, in a line that begins at LINE, is between digits, and not after
+ * a number with a point. */
 static bool is_in_number(const char *line, const char *at)
 {
     const char *before = at;
@@ -142,8 +145,8 @@ static bool is_in_number(const char *line, const char *at)
     return before < at && !point && isdigit((unsigned char)at[1]);
 }
 
-/* Makes the decimal commas of a line points. A comma in a number is one if it is in quotes, or if the columns are
- * separated by semicolons, tabs, or spaces. */
+/* Replaces the decimal commas of a line by points. A comma in a number is a decimal comma if it is
+ * in quotes, or if the columns are separated by semicolons, tabs, or spaces. */
 static void replace_decimal_commas(char *line)
 {
     const char *first = strchr(line, ',');
@@ -156,7 +159,8 @@ static void replace_decimal_commas(char *line)
     }
 }
 
-/* Parses a line of the log, in which it replaces decimal commas. Returns false for a heading, a comment or an empty line. */
+/* Parses a line of the log, and replaces its decimal commas. Returns false for a heading, a comment
+ * or an empty line. */
 static bool parse_line(const struct log *l, char *text, struct row *row)
 {
     replace_decimal_commas(text);
@@ -207,7 +211,7 @@ static int open_log(const struct pmu_request *request, struct pmu_channels *chan
                       .column = request->sensor > 0 ? request->sensor : 1};
     struct pmu_channel *channel = pmu_channel_add(channels, "value", request->argument);
     pmu_channel_quantity(channel, unit.kind, unit.name);
-    channels->chosen = 1; /* --sensor is the column here */
+    channels->chosen = 1; /* for this source, --sensor selects the column */
     *state = l;
     return 0;
 }
@@ -221,8 +225,8 @@ static int read_log(void *state, size_t channel, struct pmu_value *value, struct
     return 0; /* all values are delivered after the run */
 }
 
-/* Reads rows until one at or after UNTIL; REWIND: from the start of the file, because the meter may have written more.
- * Returns whether one was found. */
+/* Reads rows until one is at or after UNTIL. REWIND: starts again at the beginning of the file,
+ * because the meter may have written more. Returns whether such a row was found. */
 static bool covers(struct log *l, double until)
 {
     struct row row;
@@ -234,7 +238,7 @@ static bool covers(struct log *l, double until)
     return found;
 }
 
-/* Opens the log at the end of the run, when the meter may not have written all of it yet. */
+/* Opens the log at the end of the run. The meter may not have written all of it yet. */
 static int begin(struct log *l, double until, struct error *err)
 {
     l->file = fopen(l->path, "re");
@@ -245,7 +249,8 @@ static int begin(struct log *l, double until, struct error *err)
     return 0;
 }
 
-/* The next line with a value, in order of time up to the end of the run. Returns 1, 0 at the end, -1. */
+/* Reads the next line with a value, in order of time up to the end of the run. Returns 1, 0 at the
+ * end, -1 with ERR filled. */
 static int next_line(struct log *l, struct row *row, struct error *err)
 {
     double before = row->time;
@@ -264,8 +269,9 @@ static int next_line(struct log *l, struct row *row, struct error *err)
     return 0;
 }
 
-/* The next row. Lines of the same time, from a clock of 1 s for example, become one with the mean of their values: it is
- * not known which was when. Returns 1, 0 at the end, -1. */
+/* Reads the next row. Lines with the same time, for example from a clock of 1 s, become one row
+ * with the mean of their values, because their order in time is unknown. Returns 1, 0 at the end,
+ * -1 with ERR filled. */
 static int next_row(struct log *l, struct error *err)
 {
     if (!l->has_ahead) {
@@ -285,8 +291,9 @@ static int next_row(struct log *l, struct error *err)
     return got < 0 ? -1 : 1;
 }
 
-/* Skips rows before the run: L->row is the first row of the run, and the value at its start FROM is interpolated
- * between that row and the previous one. Returns 1 with that value, -1 if the log does not cover the run. */
+/* Skips rows before the run: L->row becomes the first row of the run, and the value at its start
+ * FROM is interpolated between that row and the previous one. Returns 1 with *VALUE set, -1 with
+ * ERR filled if the log does not cover the run. */
 static int first_value(struct log *l, double from, double to, double *value, struct error *err)
 {
     struct row before = {.time = -HUGE_VAL};
@@ -308,12 +315,13 @@ static int first_value(struct log *l, double from, double to, double *value, str
     return 1;
 }
 
-/* A value at the start of the run, then the rows up to the first one at or after its end. */
+/* Delivers a value at the start of the run, then the rows up to the first one at or after its
+ * end. */
 static int late_log(void *state, const struct pmu_window *window, size_t *channel,
                     struct pmu_value *value, struct error *err)
 {
     struct log *l = state;
-    /* the time of the run, in the clock of the meter */
+    /* the time of the run by the clock of the meter */
     double from = (double)((int64_t)window->from + window->real) * 1e-9 + l->offset;
     double to = (double)((int64_t)window->to + window->real) * 1e-9 + l->offset;
     *channel = 0;

@@ -1,14 +1,15 @@
-/* Lynsyn boards, by USB: currents and powers that the board averages from one reading to the next.
+/* Lynsyn boards, connected by USB: currents and powers that the board averages from one reading to
+ * the next.
  *
  *   'i'                                          -> 62 bytes: versions; calibration
  *   {u8 7, u64 cores, u64 flags}                 -> {s64 time, u64 pc[4], s16 channel[7], u32 flags}
  *
- * Little endian, packed to 4 bytes. A board 2.x has 7 current sensors, a board 3.x three sensors of current and
- * voltage. An average power times the interval, by the clock of the board, is an energy: the sensors of boards 3.x
- * become counters in nanojoules.
+ * Little endian, packed to 4 bytes. A 2.x board has 7 current sensors, a 3.x board has three
+ * sensors of current and voltage. An average power times the interval, by the clock of the board,
+ * is an energy: the sensors of 3.x boards become counters in nanojoules.
  *
- * libusb is opened at run time, so that the sampler needs it only for such a board; the few functions used are declared
- * here (their binary interface has not changed since libusb 1.0).
+ * libusb is opened at run time, so that the sampler needs it only for this board; the few functions
+ * that are used are declared here (their binary interface has not changed since libusb 1.0).
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -31,10 +32,10 @@ enum {
     AVERAGE = 0x10,
     GET_SAMPLE = 7,
     CLOCK_HZ = 48000000,
-    PERIOD_NS = 1000000 /* each request gets a new average; an exchange takes about that long */
+    PERIOD_NS = 1000000 /* each request gets a new average; an exchange takes about as long */
 };
 
-/* The position of the calibration of a quantity in the packet. */
+/* The position in the packet of the calibration of a quantity. */
 struct table {
     size_t counts, offsets, gains, points;
 };
@@ -108,7 +109,8 @@ static void close_lynsyn(void *state)
     free(l);
 }
 
-/* The bulk endpoints of the interface, from the descriptors of the configuration: {u8 length, u8 type, ...} each. */
+/* Finds the bulk endpoints of the interface in the descriptors of the configuration: {u8 length, u8
+ * type, ...} each. */
 static int find_endpoints(struct lynsyn *l, struct error *err)
 {
     enum { IN = 0x80, GET_DESCRIPTOR = 6, CONFIGURATION = 2, INTERFACE_TYPE = 4, ENDPOINT = 5 };
@@ -167,7 +169,8 @@ static int greet(struct lynsyn *l, struct error *err)
     return transfer(l, l->in, l->calibration, CALIBRATION_SIZE, err);
 }
 
-/* Volts at the converter for RAW of SENSOR by TABLE: from the first point above RAW, or the last point. */
+/* Returns the volts at the converter for RAW of SENSOR according to TABLE: from the first point
+ * above RAW, or the last point. */
 static double calibrated(const struct lynsyn *l, const struct table *table, size_t sensor, int raw)
 {
     const uint8_t *c = l->calibration;

@@ -1,11 +1,11 @@
-/* RAPL: the energy counters of x86 processors, from the files of powercap if they are readable, else from the perf PMU
- * `power`.
+/* RAPL: the energy counters of x86 processors, from the files of powercap if they are readable,
+ * otherwise from the perf PMU `power`.
  *
  *   /sys/class/powercap/intel-rapl:0/{name,energy_uj,max_energy_range_uj}     package-0
  *   /sys/class/powercap/intel-rapl:0:1/...                                    package-0/dram
  *
- * The mmio interface (intel-rapl-mmio:0) is the same package again and is ignored. AMD processors have
- * the same tree.
+ * The mmio interface (intel-rapl-mmio:0) shows the same package again and is ignored. AMD
+ * processors have the same tree.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +20,13 @@ static const char no_rapl[] = "this machine has no RAPL counters";
 
 struct domain {
     struct sysfs_file file; /* of powercap */
-    int fd;                 /* of perf, -1: powercap */
+    int fd;                 /* of perf; -1: powercap is used */
 };
 
 struct rapl {
     struct domain *domains; /* one for each channel */
     size_t count, capacity;
-    struct pmu_channels *channels; /* while opening */
+    struct pmu_channels *channels; /* only while opening */
 };
 
 static void close_rapl(void *state)
@@ -87,7 +87,8 @@ static struct domain *add_domain(struct rapl *r, const char *name, enum pmu_scop
 
 /* ---- powercap ----------------------------------------------------------------------------------- */
 
-/* Adds a zone; its counter is opened first, so that a zone without a counter adds nothing. */
+/* Adds a zone. Its counter is opened first, so that nothing is added for a zone without a
+ * counter. */
 static int add_zone(struct rapl *r, const char *zone, const char *name, enum pmu_scope scope,
                     size_t inside, struct error *err)
 {
@@ -100,7 +101,8 @@ static int add_zone(struct rapl *r, const char *zone, const char *name, enum pmu
     return 0;
 }
 
-/* The zones in ROOT (a powercap folder) called intel-rapl:N[:M], packages and memory before their parts. */
+/* Adds the zones in ROOT (a powercap folder) called intel-rapl:N[:M]: packages and memory before
+ * their parts. */
 static int add_zones(struct rapl *r, const char *root, bool parts, struct error *err)
 {
     struct sysfs_list list;
@@ -152,7 +154,7 @@ static const struct {
               {"energy-psys", "psys"}};
 enum { EVENTS = sizeof events / sizeof events[0] };
 
-/* The package of processor CPU. */
+/* Returns the package of processor CPU. */
 static int package_of(int cpu)
 {
     double number = 0;

@@ -58,7 +58,8 @@ void sysfs_list_free(struct sysfs_list *list)
     free(list->names);
 }
 
-/* Does not block, in case it is a FIFO. Returns the bytes read, or -1 with errno set. */
+/* Does not block, even if the file is a FIFO. Returns the number of bytes read, or -1 with errno
+ * set. */
 static ssize_t read_path(const char *path, char *text, size_t room)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
