@@ -35,7 +35,7 @@ static void read_table(struct meter_arcs *arcs, const struct meter_arc *table, u
     }
 }
 
-/* Joins calls of a function from the same place, in several threads or processes. */
+/* Adds up calls of a function from the same place in several threads or processes. */
 static void join_places(struct meter_arcs *arcs)
 {
     size_t count = 0;
@@ -49,7 +49,8 @@ static void join_places(struct meter_arcs *arcs)
     arcs->count = count;
 }
 
-/* The name in tables of the function that SYMBOL, of the file at PATH, belongs to. Caller frees. */
+/* Returns the name that tables show for the function to which SYMBOL, of the file at PATH, belongs.
+ * Caller frees. */
 static char *name_of(const struct planner *planner, const char *path,
                      const struct elf_symbol *symbol)
 {
@@ -60,7 +61,7 @@ static char *name_of(const struct planner *planner, const char *path,
     for (uint32_t i = 1; i < count; i++)
         if (functions[i].address == symbol->address && strcmp(functions[i].path, path) == 0)
             return mem_strdup(functions[i].readable);
-    const char *cold = strstr(symbol->name, ".cold"); /* a part of a function */
+    const char *cold = strstr(symbol->name, ".cold"); /* a part of a function, without its name */
     char *plain = mem_strndup(symbol->name,
                               cold != NULL ? (size_t)(cold - symbol->name) : strlen(symbol->name));
     char *text = meter_readable_name(plain);
@@ -170,7 +171,7 @@ void meter_arcs_write(const struct meter_arcs *arcs, const struct planner *plann
 
 /* An arc from function to function. */
 struct arc {
-    const char *text[4]; /* file and function of the caller, then of the other */
+    const char *text[4]; /* file and function of the caller, then of the called function */
     uint64_t calls;
 };
 

@@ -10,28 +10,29 @@
 
 /* Calls of a function from one place. */
 struct meter_call {
-    uint32_t module;  /* number of the file where the place is, or METER_NO_MODULE */
+    uint32_t module;  /* number of the file that contains the place, or METER_NO_MODULE */
     uint64_t address; /* to which the calls return, in that file */
-    char *caller;     /* the function there, for readers */
+    char *caller;     /* the function that contains it, for readers */
     uint32_t function;
     uint64_t calls;
 };
 
 struct meter_arcs {
-    struct meter_call *items; /* by function, then calls, most first */
+    struct meter_call *items; /* sorted by function, then by calls, most first */
     size_t count, capacity;
 };
 
-/* Adds up the arcs of SESSION, which has been stopped and is borrowed, as is PLANNER. Caller frees. */
+/* Adds up the arcs of SESSION, which has been stopped and is borrowed, as is PLANNER. Caller frees
+ * ARCS. */
 void meter_arcs_read(struct meter_arcs *arcs, const struct session *session,
                      const struct planner *planner);
 void meter_arcs_free(struct meter_arcs *arcs);
 
-/* Writes them as a table to OUT, where errors are recorded. */
+/* Writes the arcs as a table to OUT, where errors are recorded. */
 void meter_arcs_write(const struct meter_arcs *arcs, const struct planner *planner,
                       const struct table_format *format, struct output *out);
 
-/* Writes them as arcs from function to function. */
+/* Writes the arcs from function to function. */
 void meter_arcs_put(const struct meter_arcs *arcs, const struct planner *planner,
                     struct pbin_writer *writer);
 

@@ -1,4 +1,4 @@
-/* How the code of an ELF file is changed in memory.
+/* Computes how the code of an ELF file is changed in memory.
  * SPDX-License-Identifier: MIT */
 #include "record/funcmeter/changes.h"
 
@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 
-/* Writes the thunk of HOOK with NUMBER, which will be at PLACE, and to WHERE the offsets of moved instructions in it. Returns
- * the offset of the moved code; 0: impossible. */
+/* Writes the thunk of HOOK with NUMBER, which will be at PLACE, to TO, and the offsets of moved
+ * instructions in it to WHERE. Returns the offset of the moved code in the thunk; 0: impossible. */
 static size_t make_thunk(const struct module *module, const struct hook *hook,
                          const struct meter_request *request, uint64_t place, uint32_t number,
                          uint8_t *to, uint8_t where[METER_MAX_CODE])
@@ -27,8 +27,8 @@ static size_t make_thunk(const struct module *module, const struct hook *hook,
                : 0;
 }
 
-/* Replaces LENGTH bytes at ADDRESS of the file by a jump of SIZE bytes to PLACE. Without a PLACE, or if it is too far,
- * the bytes stay the same. */
+/* Replaces LENGTH bytes at ADDRESS of the file by a jump of SIZE bytes to PLACE. Without a PLACE,
+ * or if it is too far away, the bytes stay the same. */
 static struct meter_patch make_patch(const struct module *module, uint64_t address, size_t length,
                                      size_t size, const struct meter_request *request,
                                      uint64_t place)
@@ -41,8 +41,8 @@ static struct meter_patch make_patch(const struct module *module, uint64_t addre
     return patch;
 }
 
-/* Writes the jumps from the function to its thunk at PLACE (0: it has none) to PATCHES. Returns the number of
- * patches. */
+/* Writes the jumps from the function to its thunk at PLACE (0: there is none) to PATCHES. Returns
+ * the number of patches. */
 static size_t make_patches(const struct module *module, const struct hook *hook,
                            const struct meter_request *request, uint64_t place,
                            struct meter_patch patches[2])
@@ -60,8 +60,8 @@ static size_t make_patches(const struct module *module, const struct hook *hook,
     return 2;
 }
 
-/* Writes to PATCHES the branches to instructions that are moved to the thunk at PLACE (0: there is none), where WHERE has
- * their offsets. Returns the number of patches. */
+/* Writes the branches to instructions that are moved to the thunk at PLACE (0: there is none), at
+ * the offsets in WHERE, to PATCHES. Returns the number of patches. */
 static size_t make_turns(const struct module *module, const struct hook *hook,
                          const struct meter_request *request, uint64_t place,
                          const uint8_t where[METER_MAX_CODE], struct meter_patch *patches)

@@ -1,4 +1,4 @@
-/* How the code of an ELF file is changed in memory.
+/* Computes how the code of an ELF file is changed in memory.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_CHANGES_H
 #define RECORD_FUNCMETER_CHANGES_H
@@ -7,10 +7,10 @@
 #include "record/funcmeter/module.h"
 #include "record/funcmeter/shared.h"
 
-/* The size of the pool that the hooks of MODULE need [bytes]. */
+/* Returns the size of the pool that the hooks of MODULE need [bytes]. */
 uint64_t changes_pool_size(const struct module *module);
 
-/* The number of patches. */
+/* Returns the number of patches. */
 size_t changes_count(const struct module *module);
 
 /* Appends to REPLY the patches, thunks and bytes of the pool for MODULE, which is loaded as REQUEST describes. */

@@ -15,10 +15,11 @@ enum { MAX_CODE = 1 << 30 };
 struct part {
     uint64_t address, size;
     uint8_t *bytes;
-    uint8_t *targets; /* a bit per byte: target of a branch */
-    uint8_t *loops;   /* the same: target of a branch of the function that begins there */
-    uint8_t *
-        beginnings; /* the same: may be moved with the first byte of a function. NULL: nothing is looked for there */
+    uint8_t *targets; /* a bit per byte: it is the target of a branch */
+    uint8_t *loops;   /* the same: it is the target of a branch of the function that begins there */
+    /* the same: it may be moved together with the first byte of a function. NULL: no beginnings
+     * are sought */
+    uint8_t *beginnings;
 };
 
 struct code {
@@ -26,7 +27,7 @@ struct code {
     size_t count;
     uint64_t *bounds; /* where functions begin, ascending */
     size_t bound_count;
-    struct code_branch *branches; /* to beginnings, by target */
+    struct code_branch *branches; /* to the beginnings of functions, by target */
     size_t branch_count, branch_capacity;
     const struct machine *machine;
 };
@@ -55,7 +56,8 @@ static bool is_target(const struct code *code, uint64_t address)
     return part != NULL && has_bit(part->targets, address - part->address);
 }
 
-/* Does a branch other than a call lead from the function at ADDRESS to its first instruction? */
+/* Returns whether the function at ADDRESS has a branch, other than a call, to its first
+ * instruction. */
 static bool begins_loop(const struct code *code, uint64_t address)
 {
     const struct part *part = part_at(code, address);
@@ -75,11 +77,11 @@ const char *code_why_no_probe(const struct code *code, uint64_t address)
                : NULL;
 }
 
-/* The function whose branches are recorded. */
+/* A function whose branches are recorded. */
 struct sweep {
     struct code *code;
     const struct part *part;
-    uint64_t start, end; /* of the function; END is 0: not known */
+    uint64_t start, end; /* of the function; END 0: unknown */
 };
 
 static void note_branch(void *opaque, uint64_t at, uint64_t target, bool is_call)
@@ -100,7 +102,7 @@ static void note_branch(void *opaque, uint64_t at, uint64_t target, bool is_call
     s->code->branches[s->code->branch_count++] = (struct code_branch){at, target};
 }
 
-/* Marks what is moved with the first byte of a function, but not that itself. */
+/* Marks the bytes that are moved with the first byte of a function, but not this byte itself. */
 static void mark_beginnings(const struct code *code, struct part *part)
 {
     part->beginnings = mem_zalloc(part->size / 8 + 1, 1);
@@ -131,7 +133,7 @@ const struct code_branch *code_branches(const struct code *code, uint64_t addres
     return code->branches + low;
 }
 
-/* Decodes from function to function, since there may be data between them. */
+/* Decodes function by function, because there may be data between them. */
 static void sweep(struct code *code, const struct part *part, const struct elf_function *functions,
                   size_t count)
 {
@@ -151,7 +153,7 @@ static void sweep(struct code *code, const struct part *part, const struct elf_f
     }
 }
 
-/* From the first to the last byte of code. */
+/* Returns the distance from the first to the last byte of code. */
 static uint64_t span(const struct code *code)
 {
     uint64_t low = UINT64_MAX, high = 0;
@@ -227,7 +229,7 @@ size_t code_parts(const struct code *code)
     return code->count;
 }
 
-/* How many functions begin at ADDRESS or before. */
+/* Returns how many functions begin at or before ADDRESS. */
 static size_t bounds_until(const struct code *code, uint64_t address)
 {
     return search_sorted(code->bounds, code->bound_count, sizeof *code->bounds, 0, address, true);
@@ -257,7 +259,7 @@ bool code_read(const struct code *code, uint64_t address, uint8_t *to, size_t si
            code_peek(code, address, to, size) == size;
 }
 
-/* Returns false if there is no instruction at ADDRESS. */
+/* Decodes the instruction at ADDRESS. Returns false if there is none. */
 static bool decode(const struct code *code, uint64_t address, struct machine_instruction *in)
 {
     const struct part *part = part_at(code, address);
@@ -274,7 +276,7 @@ size_t code_length(const struct code *code, uint64_t address)
     return decode(code, address, &in) ? in.length : 0;
 }
 
-/* Is there only padding from AT to END, and no branch into it? */
+/* Returns whether there is only padding from AT to END, and no branch into it. */
 static bool only_padding(const struct code *code, uint64_t at, uint64_t end)
 {
     struct machine_instruction in;
@@ -295,7 +297,7 @@ size_t code_kept(const struct code *code, uint64_t address)
     return code->machine->landing(part->bytes + at, part->size - at);
 }
 
-/* Why SIZE bytes at ADDRESS cannot be moved together; NULL: they can. */
+/* Returns why SIZE bytes at ADDRESS cannot be moved together; NULL: they can. */
 static const char *why_together(const struct code *code, uint64_t address, size_t size)
 {
     const struct part *part = part_at(code, address);
@@ -304,8 +306,8 @@ static const char *why_together(const struct code *code, uint64_t address, size_
                : NULL;
 }
 
-/* The end of the whole instructions from START, of a function that ends at LIMIT, that must be moved to make room up to
- * END. Returns 0, with *WHY set, where they cannot be. */
+/* Returns the end of the complete instructions from START, in a function that ends at LIMIT, that
+ * must be moved to make room up to END. Returns 0, with *WHY set, if they cannot be moved. */
 static uint64_t moved_end(const struct code *code, uint64_t start, uint64_t limit, uint64_t end,
                           const char **why)
 {
@@ -333,7 +335,8 @@ static uint64_t moved_end(const struct code *code, uint64_t start, uint64_t limi
     return at;
 }
 
-/* Why branches prevent moving the code from ADDRESS, the beginning of a function, to END; NULL: they do not. */
+/* Returns why branches prevent moving the code from ADDRESS, the beginning of a function, to END;
+ * NULL: they do not. */
 static const char *why_branches(const struct code *code, uint64_t address, uint64_t end)
 {
     if (begins_loop(code, address))
@@ -362,8 +365,8 @@ size_t code_movable(const struct code *code, uint64_t address, uint64_t size, ui
     return (size_t)(at - start);
 }
 
-/* The end of the padding at AT if it is between functions: no branch leads to it, and a function may begin at its end.
- * Otherwise AT. */
+/* Returns the end of the padding at AT if it is between functions: no branch leads to it, and a
+ * function may begin at its end. Otherwise returns AT. */
 static uint64_t padding_end(const struct code *code, uint64_t at)
 {
     enum { ALIGNMENT = 16 };

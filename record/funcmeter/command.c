@@ -28,7 +28,7 @@ char *command_find(const char *command)
     return NULL;
 }
 
-/* Does the system give the program at PATH the privileges of its owner? */
+/* Returns whether the system gives the program at PATH the privileges of its owner. */
 static bool is_raised(const char *path)
 {
     struct stat status;
@@ -51,7 +51,8 @@ static const char *why_not_file(const char *path)
                "library into it";
     struct elf_file *file = elf_file_open(path, &errnum, &unused);
     if (file == NULL)
-        return NULL; /* a script, whose interpreter is metered; or starting it reports the error */
+        /* a script, whose interpreter is metered; or an error, which is reported at the start */
+        return NULL;
     const char *why = NULL;
     if (!file->is_64 || file->machine != METER_MACHINE)
         why = "is not a program for " METER_MACHINE_NAME;

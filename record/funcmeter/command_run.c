@@ -1,4 +1,4 @@
-/* Running the command that is to be metered.
+/* Runs the command that is to be metered.
  * SPDX-License-Identifier: MIT */
 #include "record/funcmeter/command_run.h"
 

@@ -1,4 +1,4 @@
-/* Running the command that is to be metered.
+/* Runs the command that is to be metered.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_COMMAND_RUN_H
 #define RECORD_FUNCMETER_COMMAND_RUN_H
@@ -7,11 +7,13 @@
 #include "record/engines/signals.h"
 #include "record/funcmeter/probes.h"
 
-/* The path of the preload library: beside this program, or where it is installed. Caller frees; NULL with ERR filled. */
+/* Returns the path of the preload library, which is beside this program or where it is installed
+ * (caller frees); or NULL with ERR filled. */
 char *command_find_library(struct error *err);
 
-/* Runs COMMAND, counted by PROBES if these are not NULL, and passes SIGNALS on to it. Returns 0 with *STATUS as from waitpid,
- * or -1 with ERR filled, and *END where the exit status is not EXIT_DATA. */
+/* Runs COMMAND, counted by PROBES if these are not NULL, and passes SIGNALS on to it. Returns 0
+ * with *STATUS as from waitpid, or -1 with ERR filled, and *END set if the exit status is not
+ * EXIT_DATA. */
 int command_run(char *const *command, const struct signals *signals, struct probes *probes,
                 int *status, int *end, struct error *err);
 

@@ -8,7 +8,8 @@
 #include "base/memory.h"
 #include "formats/elf/elf_sections.h"
 
-/* Sections are decompressed: ".zdebug_info", as older compressing linkers call it, becomes ".debug_info". */
+/* Returns the standard name of a section, whose contents are always decompressed: ".zdebug_info",
+ * the name from older compressing linkers, becomes ".debug_info". */
 static const char *standard_name(const char *name)
 {
     return strncmp(name, ".zdebug_", 8) == 0 ? mem_printf(".%s", name + 2) : name;
@@ -39,7 +40,7 @@ static Dwarf_Endianness get_byte_order(void *object)
 static Dwarf_Small get_length_size(void *object)
 {
     (void)object;
-    return 4; /* of 64-bit DWARF, each unit says so */
+    return 4; /* units of 64-bit DWARF specify it themselves */
 }
 
 static Dwarf_Small get_pointer_size(void *object)

@@ -1,4 +1,4 @@
-/* What the power sources count while a program is metered.
+/* The energy that power sources count while a program is metered.
  * SPDX-License-Identifier: MIT */
 #include "record/funcmeter/energy.h"
 
@@ -12,9 +12,10 @@
 #include "base/thread.h"
 #include "record/clock.h"
 
-enum { UNKNOWN_PERIOD = 1000 * 1000 }; /* [ns] of a counter that did not move before the run */
+/* [ns] assumed for a counter that did not move before the run */
+enum { UNKNOWN_PERIOD = 1000 * 1000 };
 
-/* What a channel had counted by a moment. */
+/* The energy that a channel had counted at a moment. */
 struct point {
     double time; /* since the start [ns] */
     double joules;
@@ -23,7 +24,7 @@ struct point {
 struct series {
     struct point *points;
     size_t count, capacity;
-    double watts; /* at the last one; not used for counters */
+    double watts; /* at the last reading; not used for counters */
 };
 
 struct energy {
@@ -63,7 +64,7 @@ static void take_readings(struct energy *e)
             add_reading(&e->series[readings[i].source], &sources[readings[i].source], &readings[i]);
 }
 
-/* Waits until the sources are due, or the end. Returns whether it is the end. */
+/* Waits until the sources are due, or the end is requested. Returns whether it is the end. */
 static bool wait_until_due(const struct energy *e)
 {
     uint64_t due = power_due(e->power, &(bool){false}), now = clock_now() - e->start;
@@ -90,7 +91,8 @@ static void *read_sources(void *opaque)
     return NULL;
 }
 
-/* SPEC is the first of the sources, which are open if power is not NULL. Returns 0, or -1 with its error filled. */
+/* SPEC is the first of the sources, which are open if power is not NULL. Returns 0, or -1 with the
+ * error of E filled. */
 static int start(struct energy *e, const char *spec)
 {
     size_t channels;
@@ -190,8 +192,9 @@ char *energy_name(const struct energy *e)
     return name;
 }
 
-/* What a channel had counted by TIME. *UNSURE becomes the possible error: the step between the readings around TIME and
- * half of the steps before and after it, because a value may be half a step older or newer than its reading. */
+/* Returns the energy that a channel had counted at TIME. *UNSURE becomes the possible error: the
+ * step between the readings around TIME, and half of the steps before and after it, because a value
+ * may be half a step older or newer than its reading. */
 static double count_at(const struct series *s, double time, double *unsure)
 {
     size_t low = 0, high = s->count - 1;

@@ -21,20 +21,21 @@
 /* One run of the command. */
 struct metering {
     struct funcmeter_options *options;
-    enum meter_method method; /* not METHOD_AUTO, once it is chosen */
+    enum meter_method method; /* after it was chosen, not METHOD_AUTO */
     bool rest;                /* functions whose code cannot be changed get breakpoints */
     struct signals signals;
-    char *library; /* the preload library's path */
+    char *library; /* path of the preload library */
     struct planner *planner;
     struct session *session;
     struct energy *energy; /* NULL: not measured */
-    struct probes *probes; /* NULL: code is changed, of all functions */
+    struct probes *probes; /* NULL: code is changed, for all functions */
     struct output *out;    /* open before the command runs; NULL: stdout, or none */
     int status;            /* of the command, as from waitpid */
-    int end;               /* exit status where there is an error */
+    int end;               /* exit status in case of an error */
 };
 
-/* Breakpoints are the requested method, or the only one that is possible. Returns 0, or -1 with ERR filled. */
+/* Chooses breakpoints, which are the requested method, or the only one that is possible. Returns 0,
+ * or -1 with ERR filled. */
 static int choose_probes(struct metering *m, struct error *err)
 {
     struct error refused = {0};
@@ -72,7 +73,8 @@ static int choose_method(struct metering *m, struct error *err)
     return 0;
 }
 
-/* Chooses functions of files that patterns name by their path and that the command does not load at its start. */
+/* Chooses functions of files that patterns name by path and that the command does not load at its
+ * start. */
 static void add_named_files(struct metering *m)
 {
     const struct meter_patterns *patterns = &m->options->patterns;
@@ -89,8 +91,8 @@ static int run(struct metering *m, struct error *err)
     return command_run(m->options->command, &m->signals, m->probes, &m->status, &m->end, err);
 }
 
-/* Lets the loader find the libraries that patterns name. If it does not find one, funcmeter reports that, because the loader
- * has no standard error. Returns 0, or -1 with ERR filled. */
+/* Lets the loader find the libraries that patterns name. If it does not find one, funcmeter reports
+ * this, because the loader has no standard error. Returns 0, or -1 with ERR filled. */
 static int load_libraries(struct metering *m, struct error *err)
 {
     const struct meter_patterns *patterns = &m->options->patterns;
@@ -133,7 +135,8 @@ static bool add_static(struct metering *m)
     return found;
 }
 
-/* Finds out which files the command loads, and makes breakpoints. Returns 0, or -1 with ERR filled. */
+/* Determines which files the command loads, and makes breakpoints. Returns 0, or -1 with ERR
+ * filled. */
 static int prepare_probes(struct metering *m, struct error *err)
 {
     uint32_t functions;
@@ -150,8 +153,8 @@ static int prepare_probes(struct metering *m, struct error *err)
     return functions <= 1 || options->listing || m->probes != NULL ? 0 : -1;
 }
 
-/* Finds out which functions of the program and the libraries that it loads cannot be hooked, and makes breakpoints for them.
- * Returns 0, or -1 with ERR filled. */
+/* Determines which functions of the program and of the libraries that it loads cannot be hooked,
+ * and makes breakpoints for them. Returns 0, or -1 with ERR filled. */
 static int prepare_rest(struct metering *m, struct error *err)
 {
     const struct session_options options = {.listing = true};
@@ -159,7 +162,7 @@ static int prepare_rest(struct metering *m, struct error *err)
         return 0;
     planner_probe_rest(m->planner, true);
     if (m->options->session.listing)
-        return 0; /* nothing else is done */
+        return 0; /* listing is all that was requested */
     struct session *session = session_new(m->planner, &options, err);
     if (session == NULL)
         return -1;
@@ -190,7 +193,7 @@ static int start_energy(struct metering *m, struct error *err)
     return 0;
 }
 
-/* With breakpoints, the preload library only reports what is loaded. */
+/* With breakpoints, the preload library only reports which files are loaded. */
 static int start_session(struct metering *m, struct error *err)
 {
     struct session_options options = m->options->session;
@@ -213,7 +216,7 @@ static int prepare_and_run(struct metering *m, struct error *err)
     return uprobe && m->options->session.listing ? 0 : run(m, err);
 }
 
-/* Checks before anything is started. Returns 0, or -1 with ERR filled. */
+/* Makes all checks before anything is started. Returns 0, or -1 with ERR filled. */
 static int check(struct metering *m, struct error *err)
 {
     const struct funcmeter_options *o = m->options;
@@ -285,7 +288,7 @@ static int report(struct metering *m, struct error *err)
     return result;
 }
 
-/* Breakpoints are gone with their counters, but their definitions may remain. */
+/* Deleting breakpoints closes their counters, but their definitions may remain. */
 static void delete_probes(struct metering *m)
 {
     unsigned remaining = probes_delete(m->probes);

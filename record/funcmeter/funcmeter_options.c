@@ -127,7 +127,7 @@ static void finish(struct argp_state *state, struct funcmeter_options *o)
         argp_error(state, "no pattern given: funcmeter PATTERN... -- COMMAND [ARGUMENT...]");
     bool igprof = funcmeter_wants_igprof(o);
     const char *table = igprof || funcmeter_wants_pbin(o) ? NULL : o->format;
-    const char *path = igprof ? NULL : o->output; /* it has no suffix of its own */
+    const char *path = igprof ? NULL : o->output; /* the format has no suffix of its own */
     power_options_check(&o->power_parsing, state);
     if (o->session.callers && o->per_thread && !igprof && !funcmeter_wants_pbin(o))
         argp_error(state, "--threads: the table of --callers has no threads: write a pbin");

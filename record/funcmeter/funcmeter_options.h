@@ -10,7 +10,8 @@
 #include "record/funcmeter/session.h"
 #include "record/power_options.h"
 
-/* How calls are counted: by changing code, by breakpoints of the kernel, or by whichever is possible. */
+/* How calls are counted: by changing code, by breakpoints of the kernel, or by whichever of these
+ * is possible. */
 enum meter_method { METHOD_PATCH, METHOD_UPROBE, METHOD_AUTO };
 
 struct funcmeter_options {
@@ -23,18 +24,19 @@ struct funcmeter_options {
     enum meter_method method;
     const char *output, *format; /* NULL: not given */
     char **command;
-    bool
-        alone; /* no command was given: COMMAND is funcmeter itself, which loads the libraries of patterns and ends */
+    /* no command was given: COMMAND is funcmeter itself, which loads the libraries of patterns
+     * and then ends */
+    bool alone;
     char *self[2], self_path[16];
 };
 
-/* Usage errors end the program. Caller frees the patterns. */
+/* Parses ARGV. Usage errors end the program. Caller frees the patterns. */
 void funcmeter_options_parse(struct funcmeter_options *options, int argc, char **argv);
 
-/* An option that is not possible with breakpoints, or NULL. */
+/* Returns an option that is not possible with breakpoints, or NULL. */
 const char *funcmeter_beyond_probes(const struct funcmeter_options *options);
 
-/* The format of the results. */
+/* Return whether the results have this format. */
 bool funcmeter_wants_pbin(const struct funcmeter_options *options);
 bool funcmeter_wants_igprof(const struct funcmeter_options *options);
 

@@ -1,4 +1,4 @@
-/* Functions that the compiler has inlined wherever they are called.
+/* Functions that the compiler has inlined at all of their calls.
  * SPDX-License-Identifier: MIT */
 #include "record/funcmeter/inlined.h"
 
@@ -20,9 +20,9 @@
 
 enum { MAX_DEPTH = 256, MAX_SECONDS = 30 };
 
-/* The functions of one name. */
+/* The functions with the same name. */
 struct known {
-    uint64_t places; /* inlined there */
+    uint64_t places; /* number of places at which they are inlined */
     bool has_code;
 };
 
@@ -50,7 +50,8 @@ static bool refers(Dwarf_Die die, Dwarf_Half number, Dwarf_Off *to)
     return found;
 }
 
-/* The name of the function that DIE describes, for the linker if there is one; "" if there is none. Caller frees. */
+/* Returns the name of the function that DIE describes, the one for the linker if there is one; ""
+ * if there is none. Caller frees. */
 static char *name_of(const struct reader *r, Dwarf_Die die)
 {
     enum { REFERENCES = 4 };
@@ -83,7 +84,8 @@ static bool has(Dwarf_Die die, Dwarf_Half number)
     return dwarf_hasattr(die, number, &found, NULL) == DW_DLV_OK && found;
 }
 
-/* Does it have code of its own? The abstract description of an inlined function has none. */
+/* Returns whether DIE has code of its own. The abstract description of an inlined function has
+ * none. */
 static bool has_code(Dwarf_Die die)
 {
     return has(die, DW_AT_low_pc) || has(die, DW_AT_ranges) || has(die, DW_AT_entry_pc);
@@ -111,7 +113,7 @@ static void visit(struct reader *r, Dwarf_Die die)
         note(r, die, tag == DW_TAG_inlined_subroutine);
 }
 
-/* DIE, which is freed, and everything below it. */
+/* Visits DIE, which it frees, and everything below it. */
 static void walk(struct reader *r, Dwarf_Die die)
 {
     Dwarf_Die above[MAX_DEPTH] = {die};
@@ -149,7 +151,8 @@ static void walk_units(struct reader *r)
     }
 }
 
-/* Error handler: without one, libdwarf aborts where its caller requests no error. Damaged parts are left out. */
+/* Error handler: without one, libdwarf aborts if its caller does not request an error. Damaged
+ * parts are left out. */
 static void ignore_error(Dwarf_Error error, Dwarf_Ptr unused)
 {
     (void)error;
@@ -190,7 +193,8 @@ static _Noreturn void read_and_exit(const char *path, int fd)
 
 /* ---- in funcmeter ---- */
 
-/* The path of the debug information of the file at PATH; NULL: it is not an ELF file. Caller frees. */
+/* Returns the path of the debug information of the file at PATH; NULL: it is not an ELF file.
+ * Caller frees. */
 static char *debug_path(const char *path)
 {
     const struct elf_search search = {0};

@@ -1,17 +1,19 @@
 /* Machine code of aarch64.
  *
- * All instructions have 32 bits, and only a few depend on their address, so these are decoded here: those of the groups
- * "PC-rel. addressing", "Conditional branch (immediate)", "Unconditional branch (immediate)", "Compare and branch
- * (immediate)", "Test and branch (immediate)" and "Load register (literal)" of the Arm Architecture Reference Manual,
- * C4.1, "A64 instruction set encoding". Unknown instructions in the group of branches are not moved. All others are
- * copied.
+ * All instructions have 32 bits, and only a few depend on their address, so these are decoded here:
+ * the instructions of the groups "PC-rel. addressing", "Conditional branch (immediate)",
+ * "Unconditional branch (immediate)", "Compare and branch (immediate)", "Test and branch
+ * (immediate)" and "Load register (literal)" of the Arm Architecture Reference Manual, C4.1, "A64
+ * instruction set encoding". Unknown instructions in the group of branches are not moved. All other
+ * instructions are copied.
  *
- * A function may begin with an instruction on which indirect branches must land (BTI, PACIASP); it stays where it is.
- * PACIASP signs the return address before the hook sees it: the thunk removes the signature, and adds it again after
- * the hook.
+ * A function may begin with an instruction on which indirect branches must land (BTI, PACIASP); it
+ * stays in its place. PACIASP signs the return address before the hook sees it: the thunk removes
+ * the signature, and adds it again after the hook.
  *
- * In a large library, a branch does not reach all thunks: jumps to them have three instructions. Procedure calls may
- * change x16 and x17 (AAPCS64, 6.1.1), so jumps at the beginning of a function may use them.
+ * In a large library, a branch does not reach all thunks: jumps to these have three instructions.
+ * Procedure calls may change x16 and x17 (AAPCS64, 6.1.1), so jumps at the beginning of a function
+ * may use these registers.
  *
  * SPDX-License-Identifier: MIT */
 #include <elf.h>
@@ -22,7 +24,7 @@
 
 enum { WORD = 4 /* bytes */, NEAR_JUMP = WORD, FAR_JUMP = 3 * WORD };
 
-/* Kinds of instructions, by how they depend on their address. */
+/* Kinds of instructions, according to how they depend on their address. */
 enum form {
     INVALID,
     PLAIN,
@@ -34,7 +36,7 @@ enum form {
     ADDRESS,     /* ADR */
     PAGE,        /* ADRP */
     LITERAL,     /* LDR, LDRSW, PRFM (literal) */
-    INDIRECT,    /* BR, RET and those with authentication: copied */
+    INDIRECT,    /* BR, RET and their variants with authentication: copied */
     INDIRECT_CALL,
     BREAKPOINT,
     FIXED, /* cannot be moved */
@@ -46,7 +48,7 @@ struct instruction {
     uint64_t target;
 };
 
-/* COUNT bits of WORD, beginning with bit FROM. */
+/* Returns COUNT bits of WORD, beginning with bit FROM. */
 static uint32_t bits(uint32_t word, unsigned from, unsigned count)
 {
     return word >> from & ((UINT32_C(1) << count) - 1);
@@ -73,7 +75,7 @@ static enum form form_of_branch(uint32_t word)
         return CONDITIONAL;
     if (bits(word, 24, 8) == 0xd4) /* "Exception generation": SVC, BRK, HLT */
         return bits(word, 21, 3) == 1 || bits(word, 21, 3) == 2 ? BREAKPOINT : PLAIN;
-    if (word == 0xd50324ff) /* PACM, which changes how the next one works */
+    if (word == 0xd50324ff) /* PACM, which changes the effect of the next one */
         return FIXED;
     if (bits(word, 22, 10) == 0x354) /* "Hints", "Barriers", "System register move" */
         return word == 0xd503201f ? PADDING : PLAIN;
@@ -90,7 +92,7 @@ static enum form form_of_branch(uint32_t word)
 static enum form form_of(uint32_t word)
 {
     if (word == 0)
-        return PADDING; /* UDF #0: what linkers fill with */
+        return PADDING; /* UDF #0, with which linkers fill gaps */
     if (bits(word, 26, 3) == 5)
         return form_of_branch(word);
     if (bits(word, 24, 5) == 0x10)
@@ -134,7 +136,7 @@ static struct instruction decode(uint32_t word, uint64_t address)
     return in;
 }
 
-/* Can a branch lead to it, other than to a landing pad? */
+/* Returns whether FORM is a branch that can lead to code other than a landing pad. */
 static bool branches(enum form form)
 {
     return form == BRANCH || form == CALL || form == CONDITIONAL || form == COMPARE || form == TEST;
@@ -170,7 +172,7 @@ static struct machine_instruction describe(const uint8_t *code, size_t size)
 }
 
 enum {
-    BTI = 0xd503241f, /* without its targets, in bits 6 and 7 */
+    BTI = 0xd503241f, /* without its targets, which are in bits 6 and 7 */
     PACIASP = 0xd503233f,
     PACIBSP = 0xd503237f,
     SIGN_TO_CHECK = 0x80 /* AUTIASP, AUTIBSP */
@@ -200,11 +202,11 @@ enum {
 struct writer {
     uint8_t *bytes;
     size_t count;
-    uint64_t place; /* of the first */
+    uint64_t place; /* of its first instruction */
     uint64_t literals[LITERALS];
-    size_t loads[LITERALS]; /* where they are loaded */
+    size_t loads[LITERALS]; /* where the values are loaded */
     size_t literal_count;
-    uint32_t scratch; /* a register that the moved code does not use; 0: there is none */
+    uint32_t scratch; /* a register that the moved code does not use; 0: none */
     bool far;
 };
 
@@ -233,7 +235,7 @@ static void put_literals(struct writer *w)
     }
 }
 
-/* May a branch at FROM lead to TARGET? */
+/* Returns whether a branch at FROM can lead to TARGET. */
 static bool reaches(uint64_t from, uint64_t target)
 {
     const int64_t most = INT64_C(1) << 27, distance = (int64_t)(target - from);
@@ -245,7 +247,7 @@ static uint32_t branch(uint64_t from, uint64_t target)
     return 0x14000000 | ((uint32_t)(target - from) / WORD & 0x03ffffff);
 }
 
-/* The longer jump is a return, for which a target need not be a landing pad. */
+/* Writes a jump. The longer form is a return, because its target need not be a landing pad. */
 static void put_jump(struct writer *w, uint64_t target)
 {
     if (!w->far && reaches(w->place + w->count, target)) {
@@ -256,7 +258,8 @@ static void put_jump(struct writer *w, uint64_t target)
     put(w, 0xd65f0000 | w->scratch << 5); /* RET */
 }
 
-/* Writes a jump that is taken if the conditional branch WORD is: the inverse branch skips it. */
+/* Writes a jump that is executed if the conditional branch WORD is taken: the inverse branch skips
+ * it. */
 static void put_conditional(struct writer *w, uint32_t word, struct instruction in)
 {
     const uint32_t always = 14; /* and 15 */
@@ -267,7 +270,8 @@ static void put_conditional(struct writer *w, uint32_t word, struct instruction 
     put_jump(w, in.target);
 }
 
-/* Loads from the address TARGET as WORD does, with the address in a register instead of the instruction. */
+/* Loads from the address TARGET like WORD, but with the address in a register instead of in the
+ * instruction. */
 static void put_load(struct writer *w, uint32_t word, uint64_t target)
 {
     enum { NOWHERE = 31, PREFETCH = 3 };
@@ -277,7 +281,8 @@ static void put_load(struct writer *w, uint32_t word, uint64_t target)
     };
     uint32_t to = bits(word, 0, 5), vector = bits(word, 26, 1), kind = bits(word, 30, 2);
     bool own =
-        !vector && kind != PREFETCH && to != NOWHERE; /* its own register takes the address */
+        /* the loaded register first contains the address */
+        !vector && kind != PREFETCH && to != NOWHERE;
     uint32_t from = own ? to : w->scratch;
     put_value(w, from, target);
     put(w, loads[vector][kind] | from << 5 | to);
@@ -316,7 +321,7 @@ static void put_moved(struct writer *w, uint32_t word, uint64_t address)
     }
 }
 
-/* Does any field that may be a register contain NUMBER? */
+/* Returns whether any field that may be a register contains NUMBER. */
 static bool names(uint32_t word, uint32_t number)
 {
     switch (form_of(word)) {
@@ -336,7 +341,8 @@ static bool names(uint32_t word, uint32_t number)
     }
 }
 
-/* A register that jumps may change and that none of COUNT instructions uses; 0: there is none. */
+/* Returns a register that jumps may change and that none of COUNT instructions uses; 0: there is
+ * none. */
 static uint32_t free_register(const uint8_t *code, size_t count)
 {
     for (uint32_t number = SCRATCH; number <= OTHER_SCRATCH; number++) {
@@ -349,7 +355,7 @@ static uint32_t free_register(const uint8_t *code, size_t count)
     return 0;
 }
 
-/* A jump over a long distance needs a register. */
+/* A jump over a long distance needs a free register. */
 static const char *why_together(const uint8_t *code, size_t size)
 {
     return free_register(code, size / WORD) == 0 ? "needs all registers from its beginning" : NULL;
@@ -411,7 +417,7 @@ static bool write_near_jump(uint64_t from, uint64_t target, uint8_t *to, size_t 
     return true;
 }
 
-/* ADRP, ADD, BR */
+/* Writes ADRP, ADD, BR. */
 static bool write_far_jump(uint64_t from, uint64_t target, uint8_t *to, size_t size)
 {
     const int64_t most = INT64_C(1) << 20, pages = (int64_t)((target >> 12) - (from >> 12));
@@ -426,7 +432,7 @@ static bool write_far_jump(uint64_t from, uint64_t target, uint8_t *to, size_t s
     return true;
 }
 
-/* Functions that are entered with other values in x16 and x17. */
+/* These functions expect certain values in x16 and x17. */
 static const char *const own_calls[] = {"dl_runtime_resolve", "dl_runtime_profile", "dl_tlsdesc_",
                                         NULL};
 

@@ -60,7 +60,7 @@ static bool is_conditional(const ZydisDecodedInstruction *in)
            in->mnemonic != ZYDIS_MNEMONIC_JECXZ && in->mnemonic != ZYDIS_MNEMONIC_JCXZ;
 }
 
-/* Why an instruction cannot be moved; NULL: it can. */
+/* Returns why an instruction cannot be moved; NULL: it can. */
 static const char *why_fixed(const ZydisDecodedInstruction *in)
 {
     enum { CALL = 2, STACK = 4 }; /* in a ModRM byte: the operation; stack pointer or index */
@@ -93,7 +93,7 @@ static struct machine_instruction describe(const uint8_t *code, size_t size)
 struct writer {
     uint8_t *bytes;
     size_t count;
-    uint64_t place; /* of the first */
+    uint64_t place; /* of the first byte */
     bool too_far;
 };
 
@@ -110,7 +110,8 @@ static void put_number(struct writer *w, uint32_t value)
     put(w, bytes, sizeof bytes);
 }
 
-/* A displacement to TARGET from the end of an instruction, which is AFTER bytes after the displacement. */
+/* Writes the displacement to TARGET from the end of an instruction, which is AFTER bytes after the
+ * displacement. */
 static void put_distance(struct writer *w, uint64_t target, size_t after)
 {
     int64_t distance = (int64_t)(target - (w->place + w->count + 4 + after));
@@ -125,8 +126,8 @@ static void put_jump(struct writer *w, uint64_t target)
     put_distance(w, target, 0);
 }
 
-/* A call becomes a push of the return address and a jump. The address is the one in the function, because moved code
- * has no unwind table. */
+/* A call becomes a push of the return address and a jump. The return address is in the function,
+ * because moved code has no unwind table. */
 static void put_return_address(struct writer *w, uint64_t back)
 {
     const uint8_t push = 0x68, store[4] = {0xc7, 0x44, 0x24, 0x04};
@@ -136,8 +137,8 @@ static void put_return_address(struct writer *w, uint64_t back)
     put_number(w, (uint32_t)(back >> 32));
 }
 
-/* The target of a branch to TARGET in the code that HOOK moves, of which the part before AT has been moved: the same
- * instruction, wherever it is now. */
+/* Returns the new target of a branch to TARGET in the code that HOOK moves: the same instruction,
+ * at its new place if it is moved. The part before AT has been moved so far. */
 static uint64_t moved_target(struct writer *w, const struct machine_hook *hook, uint64_t target,
                              size_t at)
 {
@@ -147,7 +148,7 @@ static uint64_t moved_target(struct writer *w, const struct machine_hook *hook, 
     return hook->place + hook->where[target - hook->address];
 }
 
-/* An indirect call in BYTES becomes a jump. */
+/* Changes an indirect call in BYTES to a jump. */
 static void make_jump(const ZydisDecodedInstruction *in, uint8_t *bytes)
 {
     enum { CALL_TO_JUMP = 2 << 3 | 4 << 3 };
@@ -244,8 +245,9 @@ static size_t write_branch(const uint8_t *code, size_t size, uint64_t from, uint
     return in.length;
 }
 
-/* The kernel (arch/x86/kernel/uprobes.c) does not execute an instruction elsewhere that has a prefix for an unused segment or
- * LOCK, is encoded with VEX or EVEX, is privileged, or does not exist in 64-bit code. */
+/* The kernel (arch/x86/kernel/uprobes.c) cannot execute an instruction at another place if it has a
+ * prefix for an unused segment or LOCK, is encoded with VEX or EVEX, is privileged, or does not
+ * exist in 64-bit code. */
 static bool refuses_probe(const uint8_t *code, size_t size)
 {
     static const uint8_t usual[] = {0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3};

@@ -1,4 +1,4 @@
-/* What funcmeter prints besides its results.
+/* The messages of funcmeter, which are separate from its results.
  * SPDX-License-Identifier: MIT */
 #include "record/funcmeter/messages.h"
 

@@ -1,4 +1,4 @@
-/* What funcmeter prints besides its results.
+/* The messages of funcmeter, which are separate from its results.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_MESSAGES_H
 #define RECORD_FUNCMETER_MESSAGES_H
@@ -8,11 +8,11 @@
 #include "record/funcmeter/results.h"
 #include "record/funcmeter/session.h"
 
-/* After the run: prints warnings about what is missing. */
+/* After the run, prints warnings about missing results. */
 void messages_warn(struct funcmeter_options *options, const struct session *session,
                    struct planner *planner);
 
-/* --list: prints the functions that would be measured, and why others are not. */
+/* For --list, prints the functions that would be measured, and why others would not. */
 void messages_list(const struct planner *planner);
 
 /* Prints a line about the whole run. */

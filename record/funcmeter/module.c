@@ -41,7 +41,7 @@ size_t module_hooks_below(const struct module *m, uint64_t address)
     return SEARCH_FROM(m->hooks, m->count, address, address);
 }
 
-/* Does a hook change any of SIZE bytes at ADDRESS? */
+/* Returns whether a hook changes any of SIZE bytes at ADDRESS. */
 static bool is_changed(const struct module *m, uint64_t address, size_t size)
 {
     const size_t jump = code_machine(m->code)->jump;
@@ -64,7 +64,8 @@ bool module_probe(struct module *m, uint64_t address)
     return true;
 }
 
-/* Do the bytes of the function of hook H after the jump to its thunk have room for another, once they are moved as well? */
+/* Returns whether the bytes of the function of hook H after the jump to its thunk have room for
+ * another jump, once they are moved as well. */
 static bool can_lend(const struct module *m, struct hook *h)
 {
     const char *unused;
@@ -82,7 +83,8 @@ static bool can_lend(const struct module *m, struct hook *h)
     return true;
 }
 
-/* A place for a jump in a function that is hooked, in reach of a short one at ADDRESS; 0: there is none. */
+/* Returns a place for a jump in a function that is hooked, within the reach of a short jump at
+ * ADDRESS; 0: there is none. */
 static uint64_t borrow(const struct module *m, uint64_t address)
 {
     enum { BACK = 128, FORTH = 127 };
@@ -95,7 +97,8 @@ static uint64_t borrow(const struct module *m, uint64_t address)
     return 0;
 }
 
-/* Takes a place for a jump that HOOK does not change, in reach of a short one at ADDRESS. Returns 0 if there is none. */
+/* Takes a place for a jump that HOOK does not change, within the reach of a short jump at ADDRESS.
+ * Returns 0 if there is none. */
 static uint64_t take_gap(struct module *m, const struct hook *hook, uint64_t address)
 {
     uint64_t gaps[CODE_GAPS], gap = 0;
@@ -121,13 +124,14 @@ bool module_use_gap(struct module *m, struct hook *hook, uint64_t size, uint64_t
     return hook->gap != 0;
 }
 
-/* Changes a BRANCH to the first instructions of a function. Returns false where that is not possible. */
+/* Changes a BRANCH to the first instructions of a function. Returns false if that is not
+ * possible. */
 static bool add_turn(struct module *m, struct hook *hook, const struct code_branch *branch)
 {
     uint8_t code[MAX_BRANCH], unused[MAX_BRANCH];
     const struct machine *machine = code_machine(m->code);
     const uint64_t far = machine->reach / 2;
-    if (branch->at - hook->address < hook->moved) /* it is moved as well */
+    if (branch->at - hook->address < hook->moved) /* it is also moved */
         return branch->target <= branch->at;
     size_t size = code_peek(m->code, branch->at, code, sizeof code);
     if (is_changed(m, branch->at, MAX_BRANCH))

@@ -14,20 +14,20 @@
 /* A hook of an ELF file. */
 struct hook {
     uint64_t address; /* in the file */
-    size_t kept;      /* bytes that stay there */
-    size_t moved;     /* bytes after them that do not */
-    uint64_t
-        gap; /* where the jump to the thunk is, which a short one leads to; 0: it is at ADDRESS */
-    size_t first_turn, turns; /* branches that are changed for it */
+    size_t kept;      /* number of bytes that stay there */
+    size_t moved;     /* number of bytes after them that are moved */
+    /* the jump to the thunk, to which a short jump leads; 0: the jump to the thunk is at ADDRESS */
+    uint64_t gap;
+    size_t first_turn, turns; /* branches that are changed for this hook */
     uint32_t function, kind;
 };
 
-/* A branch to the first instructions of a hooked function, changed to lead where these were moved. */
+/* A branch to the first instructions of a hooked function, changed to lead to their new place. */
 struct turn {
     uint64_t at;
     size_t target; /* distance from the beginning of the function [bytes] */
-    uint64_t
-        gap; /* where the jump there is, which the branch leads to; 0: it reaches that itself */
+    /* the jump to the target, to which the branch leads; 0: the branch itself reaches the target */
+    uint64_t gap;
 };
 
 /* The first instruction of a function that gets a breakpoint. */
@@ -36,12 +36,13 @@ struct probed {
     size_t size;
 };
 
-/* All zero except path, device and inode: nothing is hooked. The same for all processes. */
+/* All zero except path, device and inode: nothing is hooked. The hooks are the same for all
+ * processes. */
 struct module {
     char *path;
     dev_t device;
     ino_t inode;
-    uint64_t low, high; /* addresses of its code in the file; 0: cannot be read */
+    uint64_t low, high; /* addresses of its code in the file; 0: the file cannot be read */
     struct code *code;  /* NULL: nothing is hooked */
     struct hook *hooks; /* by address */
     size_t count, capacity;
@@ -56,23 +57,24 @@ struct module {
 
 void module_free(struct module *module);
 
-/* How many hooks are at addresses below ADDRESS? */
+/* Returns how many hooks are at addresses below ADDRESS. */
 size_t module_hooks_below(const struct module *module, uint64_t address);
 
-/* Are any of SIZE bytes at ADDRESS padding that is used for a jump, a branch that is changed, or to be left alone for a
- * breakpoint? */
+/* Returns whether any of SIZE bytes at ADDRESS are padding that is used for a jump, a branch that
+ * is changed, or an instruction that gets a breakpoint and must not be changed. */
 bool module_is_used(const struct module *module, uint64_t address, size_t size);
 
-/* Notes that the instruction at ADDRESS gets a breakpoint. Returns false if hooks change it, or if it would
- * not count calls. */
+/* Notes that the instruction at ADDRESS gets a breakpoint. Returns false if hooks change it, or if
+ * the breakpoint would not count calls. */
 bool module_probe(struct module *module, uint64_t address);
 
-/* For a function of SIZE bytes, followed by another at NEXT, that begins with too few bytes for a jump or with the target
- * of a branch: moves only as many bytes as a short jump needs, which leads to padding nearby with room for the long one.
- * Returns false if that is not possible either. */
+/* For a function of SIZE bytes, followed by another at NEXT, that begins with too few bytes for a
+ * jump or with the target of a branch: moves only as many bytes as a short jump needs, which leads
+ * to nearby padding with room for the long jump. Returns false if that is not possible either. */
 bool module_use_gap(struct module *module, struct hook *hook, uint64_t size, uint64_t next);
 
-/* The same if branches, such as those of loops, lead to the first instructions: all of these branches are changed. */
+/* The same if branches, for example of loops, lead to the first instructions: all of these branches
+ * are changed. */
 bool module_turn_branches(struct module *module, struct hook *hook, uint64_t size, uint64_t next);
 
 #endif

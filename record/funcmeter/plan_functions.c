@@ -16,13 +16,13 @@ char *meter_readable_name(const char *name)
     return text != NULL ? text : mem_strdup(name);
 }
 
-/* The name without the version that symbol tables may append. */
+/* Returns NAME without the version that symbol tables may append. */
 static char *plain_name(const char *name)
 {
     return mem_strndup(name, strcspn(name, "@"));
 }
 
-/* Counts matches of the function NAME. */
+/* Counts the patterns that match the function NAME. Returns whether one does. */
 static bool is_chosen(const struct choice *c, const char *name)
 {
     char *plain = plain_name(name), *readable = meter_readable_name(plain);
@@ -51,7 +51,8 @@ void plan_refuse(const struct choice *c, const char *name, const char *why)
     free(plain);
 }
 
-/* Is NAME better for people than THAN, another name of the same function: fewer leading underscores, then shorter? */
+/* Returns whether NAME is better for readers than THAN, another name of the same function: fewer
+ * leading underscores, then shorter. */
 static bool is_better(const char *name, const char *than)
 {
     size_t a = strspn(name, "_"), b = strspn(than, "_");
@@ -60,7 +61,7 @@ static bool is_better(const char *name, const char *than)
     return strlen(name) < strlen(than);
 }
 
-/* PROBED: its code is not changed. */
+/* PROBED: the function gets a breakpoint, and its code is not changed. */
 static uint32_t add_function(const struct choice *c, uint64_t address,
                              const struct candidate *candidate, bool probed)
 {
@@ -81,7 +82,7 @@ static uint32_t add_function(const struct choice *c, uint64_t address,
     return (uint32_t)p->function_count++;
 }
 
-/* The function that FROM and the following COUNT - 1 names denote. */
+/* Returns the function that FROM and the following COUNT - 1 names denote. */
 static struct candidate candidate_of(const struct choice *c, const struct elf_function *from,
                                      size_t count)
 {
@@ -101,7 +102,8 @@ static struct candidate candidate_of(const struct choice *c, const struct elf_fu
     return candidate;
 }
 
-/* Do hooks have to know when a SPECIAL function of this file is called? The hook of longjmp reads glibc's jmp_buf. */
+/* Returns whether hooks have to know when a SPECIAL function of this file is called. The hook of
+ * longjmp reads glibc's jmp_buf. */
 static bool hook_needs(const struct choice *c, const struct special_function *special)
 {
     if (special->kind == METER_JUMP &&
@@ -110,7 +112,7 @@ static bool hook_needs(const struct choice *c, const struct special_function *sp
     return special->kind != 0 && (c->planner->timing || special->always);
 }
 
-/* Is it called in a way of its own, which a hook would disturb? */
+/* Returns whether a function is called in a special way, which a hook would disturb. */
 static bool has_own_call(const struct choice *c, const char *name)
 {
     const char *const *list = code_machine(c->module->code)->own_calls;
@@ -131,13 +133,13 @@ static void insert_hook(const struct choice *c, struct hook hook, const struct c
     m->hooks[at] = hook;
 }
 
-/* Chooses a function that cannot be hooked, because of WHY, for a breakpoint. Returns false if that is not wanted or not
- * possible. */
+/* Chooses a function that cannot be hooked, because of WHY, for a breakpoint. Returns false if this
+ * is not wanted or not possible. */
 static bool probe(const struct choice *c, const struct hook *hook,
                   const struct candidate *candidate, const char *why)
 {
     struct candidate probed = *candidate;
-    /* paths with spaces do not fit in the kernel's list */
+    /* the kernel's list cannot contain paths with spaces */
     const bool has_space = strpbrk(c->path, " \t\n") != NULL;
     if (!c->planner->probe_rest || !candidate->chosen || has_space ||
         !module_probe(c->module, hook->address))
@@ -182,7 +184,7 @@ void plan_add_hook(struct choice *c, struct hook hook, const struct candidate *c
         insert_hook(c, hook, candidate);
 }
 
-/* The linker of Go puts its code between two symbols. */
+/* Finds the code of Go, which its linker puts between two symbols. */
 static void find_go(struct choice *c)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -198,7 +200,8 @@ static bool is_go(const struct choice *c, uint64_t address)
     return address >= c->go_start && address < c->go_end;
 }
 
-/* Why the function NAME at ADDRESS is not counted, whatever its code allows; NULL: there is no such reason. */
+/* Returns why the function NAME at ADDRESS is not counted, regardless of its code; NULL: there is
+ * no such reason. */
 static const char *why_not_counted(const struct choice *c, const char *name, uint64_t address)
 {
     const bool leave_code = c->planner->leave_code;
@@ -209,7 +212,7 @@ static const char *why_not_counted(const struct choice *c, const char *name, uin
     if (has_own_call(c, name))
         return "is called with non-standard registers";
     if (!leave_code &&
-        is_go(c, address)) /* whose stacks may also move: return addresses in them must be true */
+        is_go(c, address)) /* Go moves stacks, and needs the true return addresses in them */
         return "is written in Go, whose stacks have no room for a hook";
     return leave_code ? code_why_no_probe(c->module->code, address) : NULL;
 }
@@ -233,7 +236,7 @@ static void choose(struct choice *c, const struct elf_function *from, size_t cou
     plan_add_hook(c, hook, &candidate, next, why_not_counted(c, from->name, from->address));
 }
 
-/* Does a hook have to be in this file? */
+/* Returns whether a hook must be in this file. */
 static bool is_needed(const struct choice *c)
 {
     bool needed = false;

@@ -8,14 +8,15 @@
 #include "record/funcmeter/inlined.h"
 #include "record/funcmeter/planner_internal.h"
 
-/* The search for them in a file. */
+/* The search for these functions in a file. */
 struct search {
     struct choice choice;
     bool all;
     unsigned warnings;
 };
 
-/* Does a pattern mean the function NAME, which had no other functions before unless ALL are sought? */
+/* Returns whether a pattern chooses the function NAME. Unless ALL are sought, only patterns without
+ * other functions count. */
 static bool is_sought(const struct search *s, const char *name, const char *readable)
 {
     const struct meter_patterns *patterns = s->choice.planner->patterns;

@@ -1,4 +1,4 @@
-/* Plans what is hooked in each ELF file that the program loads.
+/* Plans the hooks in each ELF file that the program loads.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  *   planner.c         answers requests, with the plan for a file
  *   plan_functions.c  chooses the functions of a file that are hooked
- *   plan_resolved.c   those that resolvers return (ifunc)
- *   plan_inlined.c    refuses those without code of their own
+ *   plan_resolved.c   chooses the functions that resolvers return (ifunc)
+ *   plan_inlined.c    refuses functions without code of their own
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_PLANNER_INTERNAL_H
@@ -18,7 +18,7 @@ struct planner {
     struct meter_patterns *patterns;
     const char *command;
     bool timing;
-    bool leave_code; /* it is not changed */
+    bool leave_code; /* code is not changed */
     bool probe_rest; /* functions whose code cannot be changed get breakpoints */
     struct reporter *reporter;
     struct module *modules;
@@ -29,17 +29,18 @@ struct planner {
     size_t refusal_count, refusal_capacity;
 };
 
-/* A function that may be hooked, by all its names. */
+/* A function that may be hooked, with all its names. */
 struct candidate {
-    const char *name; /* the best one: of those that a pattern chooses, else of all */
-    bool chosen;      /* by a pattern */
+    /* the best of the names that a pattern chooses; if there is none, the best of all */
+    const char *name;
+    bool chosen;                            /* by a pattern */
     const struct special_function *special; /* or NULL */
     bool resolver;
-    bool entries_only; /* its return address is not to be changed */
+    bool entries_only; /* its return address must not be changed */
     uint64_t size;
 };
 
-/* A hook that needs padding, of a function that is followed by another at NEXT. */
+/* A hook that needs padding, of a function that is followed by another one at NEXT. */
 struct deferred {
     struct hook hook;
     struct candidate candidate;
@@ -51,21 +52,22 @@ struct choice {
     struct planner *planner;
     struct module *module;
     const char *path;
-    const char *alias; /* what the command is called, if this is its file */
+    const char *alias; /* the name in the command line, if this is the file of the command */
     struct elf_file *file, *debug;
     struct elf_function *functions;
     size_t count;
-    struct deferred *deferred; /* until all other hooks are added */
+    struct deferred *deferred; /* added after all other hooks */
     size_t deferred_count, deferred_capacity;
     bool last;                 /* hooks are no longer deferred */
-    uint64_t go_start, go_end; /* of the code of Go in it */
+    uint64_t go_start, go_end; /* of the code of Go in the file */
 };
 
-/* Counts FUNCTION among those that match and are not hooked, because of WHY. */
+/* Counts FUNCTION among the functions that match and are not hooked, because of WHY. */
 void plan_refuse(const struct choice *choice, const char *function, const char *why);
 
-/* Adds HOOK, of a function that is followed by another at NEXT, or refuses it, because of WHY if that is not NULL. Those
- * that need padding are deferred until all others are added, which may use it, too. */
+/* Adds HOOK, of a function that is followed by another one at NEXT, or refuses it, because of WHY
+ * if this is not NULL. Hooks that need padding are deferred until all others are added, which may
+ * also use it. */
 void plan_add_hook(struct choice *choice, struct hook hook, const struct candidate *candidate,
                    uint64_t next, const char *why);
 
@@ -76,13 +78,14 @@ void plan_functions(struct choice *choice);
 void plan_resolved(struct planner *planner, struct module *module,
                    const struct meter_request *request, const uint64_t *returned);
 
-/* Appends to REPLY the resolvers that the program has to call, with PLAN. Returns false if there are none. */
+/* Appends to REPLY the resolvers that the program has to call, together with PLAN. Returns false if
+ * there are none. */
 bool plan_resolvers(struct planner *planner, struct module *module,
                     const struct meter_request *request, struct meter_plan *plan,
                     struct buffer *reply);
 
-/* Refuses the functions of resolvers in a library that is loaded by a running program: it is not ready when its functions
- * are hooked. */
+/* Refuses the functions of resolvers in a library that a running program loads, which is not ready
+ * when its functions are hooked. */
 void plan_refuse_resolvers(struct planner *planner, struct module *module);
 
 #endif

@@ -1,20 +1,22 @@
 /* The preload library of funcmeter: counts and times calls inside the program.
  *
- * It is loaded before all other libraries, uses none of them, and initializes first. For each ELF file it asks funcmeter
- * what to patch. A patched function begins with a jump to its thunk in a pool nearby:
+ * It is loaded before all other libraries, uses none of them, and is initialized first. For each
+ * ELF file, it asks funcmeter what to patch. A patched function begins with a jump to its thunk in
+ * a pool nearby:
  *
  *   function:  jmp thunk           thunk:      push number        enter:  save registers
  *              ...                           jmp enter                  meter_enter(slot, number, back)
  *                                 moved:     its first instructions     restore; jump to moved
  *                                            jmp function + n
  *
- * meter_enter notes the call in a stack of frames of the thread and replaces the return address by that of code which calls
- * meter_leave and continues at the address that was there before.
+ * meter_enter notes the call in a stack of frames of the thread, and replaces the return address by
+ * the address of code that calls meter_leave and continues at the previous return address.
  *
- * Frames whose slot is below that of a new call were left without a return: longjmp. Unwinders get to see the true return
- * addresses: hooks in them put these back, and the hook of __cxa_begin_catch replaces them again. Frames that seem to be
- * left are kept in a table by slot (graves), because the program may only have been on another stack, that of a signal
- * handler or a coroutine.
+ * Frames whose slot is below that of a new call were left without a return (longjmp). Unwinders
+ * must see the true return addresses: hooks in them restore these, and the hook of
+ * __cxa_begin_catch replaces them again. Frames that seem to have been left are kept in a table by
+ * slot (graves), because the program may only have been on another stack, that of a signal handler
+ * or a coroutine.
  *
  * SPDX-License-Identifier: MIT */
 #include <elf.h>
@@ -34,7 +36,7 @@
 #include "record/funcmeter/preload.h"
 #include "record/funcmeter/ticks.h"
 
-/* A frame that was left without a return, as far as known. */
+/* A frame that was probably left without a return. */
 struct grave {
     uint64_t *slot; /* NULL: free */
     uint64_t back;
@@ -44,7 +46,7 @@ struct grave {
 };
 
 enum {
-    FRAMES = 1 << 18, /* of a thread */
+    FRAMES = 1 << 18, /* per thread */
     GRAVES = 1 << 12,
     PROBES = 8,
     ARC_PROBES = 256,
@@ -57,16 +59,17 @@ enum {
 
 /* State of the process: the library has no caller that could own it. */
 struct process {
-    uint32_t *id;                /* in a page that a fork clears */
-    uint8_t *file;               /* the memory file; NULL: not in use */
-    struct meter_header *header; /* at its beginning */
+    uint32_t *id;                /* in a page that becomes zero in a child after a fork */
+    uint8_t *file;               /* the memory file; NULL: not used */
+    struct meter_header *header; /* at the beginning of FILE */
     struct meter_thunk *thunks;
     uint32_t thunk_count;
     uint32_t module_count;
-    /* the program or one of its libraries has; files loaded now are not yet relocated */
+    /* code of the program or its libraries has run; files that are found from now on are not
+     * relocated yet */
     bool started;
-    uint32_t unloaded; /* how often files were */
-    uint64_t page;     /* size of the system's [bytes] */
+    uint32_t unloaded; /* how often files were unloaded */
+    uint64_t page;     /* page size of the system [bytes] */
     struct loaded {
         uint64_t bias;
         const void *dynamic; /* NULL: unloaded */
@@ -101,7 +104,7 @@ static long call3(long number, long a, long b, long c)
     return meter_call6(number, a, b, c, 0, 0, 0);
 }
 
-/* Anonymous private memory, or NULL. */
+/* Maps anonymous private memory. Returns NULL on failure. */
 static void *map(uint64_t size)
 {
     long at = meter_call6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
@@ -120,7 +123,7 @@ static bool copy_text(char *to, size_t size, const char *from)
     return from[i] == '\0';
 }
 
-/* A message for people; the text is a literal. */
+/* A message for users; the text is a literal. */
 #define SAY(text)                                                                                  \
     call3(SYS_write, 2, (long)("funcmeter: " text "\n"), sizeof("funcmeter: " text "\n") - 1)
 
@@ -150,13 +153,13 @@ static struct meter_block *block_at(uint32_t number)
     return (struct meter_block *)(meter_process.file + METER_BLOCKS_AT) + number;
 }
 
-/* Is the thread that uses the block gone? */
+/* Returns whether the thread that uses the block has ended. */
 static bool is_gone(const struct meter_thread *owner)
 {
     return call3(SYS_tgkill, owner->pid, owner->tid, 0) == -ESRCH;
 }
 
-/* A block for a thread: a new one, or, when there are none left, that of a thread that has ended. */
+/* Finds a block for a thread: a new one, or if none are left, that of a thread that has ended. */
 static struct meter_block *find_block(void)
 {
     struct meter_header *header = meter_process.header;
@@ -172,7 +175,8 @@ static struct meter_block *find_block(void)
                                         __ATOMIC_RELAXED)) {
             owner->shared = 1;
             for (uint32_t k = 0; k < header->functions; k++)
-                block_at(i)->records[k].depth = 0; /* calls that it was in when it ended */
+                /* forgets the calls that the thread was in when it ended */
+                block_at(i)->records[k].depth = 0;
             return block_at(i);
         }
     }
@@ -193,7 +197,7 @@ static void name_block(struct meter_block *block, uint32_t pid)
     __atomic_store_n(&owner->used, 1, __ATOMIC_RELEASE);
 }
 
-/* The table of arcs of the thread that has BLOCK, or NULL. */
+/* Returns the table of arcs of the thread with BLOCK, or NULL. */
 static struct meter_arc *find_arcs(struct meter_block *block)
 {
     struct meter_header *header = meter_process.header;
@@ -210,7 +214,8 @@ static struct meter_arc *find_arcs(struct meter_block *block)
     return (struct meter_arc *)(meter_process.file + *at);
 }
 
-/* Sets what hooks of the thread cost if READ is the cost of reading the system's clock. Both include it. */
+/* Sets the costs of hooks of the thread, given READ, the cost of reading the system's clock. Both
+ * costs include it. */
 static void set_costs(struct state *t, uint64_t read)
 {
     const struct meter_header *header = meter_process.header;
@@ -220,8 +225,9 @@ static void set_costs(struct state *t, uint64_t read)
     t->cost_total = header->cost_total + 2 * change;
 }
 
-/* The time by the system's clock, for the new last frame. What it costs to read depends on what else the system does, for CPU
- * time by a factor of two: it is read a second time now and then, which is a cost of the caller. */
+/* Returns the time by the system's clock, for the new last frame. The cost of reading it depends on
+ * what else the system does, for CPU time by a factor of two. Therefore, it is occasionally read a
+ * second time; the time for that is a cost of the caller. */
 __attribute__((noinline)) static uint64_t read_slow_clock(struct state *t)
 {
     const uint64_t first = now();
@@ -232,13 +238,13 @@ __attribute__((noinline)) static uint64_t read_slow_clock(struct state *t)
         t->frames[t->count - 2].cost += cost;
     t->read_again += cost;
     t->read_at = second;
-    /* An interrupt counts as no more than twice the usual cost. */
+    /* if it was interrupted, at most twice the usual cost counts */
     const uint64_t usual = t->read != 0 ? t->read : cost, most = 2 * usual;
     set_costs(t, usual - usual / 4 + (cost < most ? cost : most) / 4);
     return second;
 }
 
-/* Gives the thread its block, after a fork a new one. Returns whether it has one. */
+/* Gives the thread its block; after a fork, a new one. Returns whether it has one. */
 __attribute__((noinline, cold)) static bool adopt(struct state *t)
 {
     uint64_t all = ~UINT64_C(0), before = 0;
@@ -300,7 +306,7 @@ static void add_to_histogram(struct meter_record *r, uint64_t ticks)
     ((uint64_t *)(meter_process.file + r->histogram))[log_bucket(units)]++;
 }
 
-/* Notes a call for its energy, which is known later. */
+/* Notes a call, whose energy is determined later. */
 __attribute__((noinline, cold)) static void note_interval(const struct state *t,
                                                           const struct frame *f, uint64_t end)
 {
@@ -318,8 +324,8 @@ __attribute__((noinline, cold)) static void note_interval(const struct state *t,
     __atomic_store_n(&interval->ready, 1, __ATOMIC_RELEASE);
 }
 
-/* Ends FRAME, which was the last, at time END. Where hooks cost less than they usually do, a call takes at least as long as the
- * watched calls within: its caller has the cost that was really there. */
+/* Ends FRAME, which was the last, at time END. If hooks cost less than usual, a call still takes at
+ * least as long as the watched calls within it: the actual cost is charged to its caller. */
 static inline void close_frame(struct state *t, const struct frame *f, uint64_t end, bool returned)
 {
     const struct meter_header *header = meter_process.header;
@@ -362,7 +368,8 @@ static inline struct frame pop_frame(struct state *t)
     return f;
 }
 
-/* A signal handler has abandoned a hook, perhaps while it was changing the depth of its function. */
+/* Handles a hook that was abandoned by a signal handler, perhaps while the hook was changing the
+ * depth of its function. */
 static void end_hook(struct state *t)
 {
     uint64_t depth = 0;
@@ -382,8 +389,8 @@ static void bury(struct state *t, uint64_t time)
     close_frame(t, &f, end, false);
 }
 
-/* Are OTHER and SLOT on different stacks, that is, is only one of them on the stack for signal handlers that the thread
- * uses? */
+/* Returns whether OTHER and SLOT are on different stacks, which means that only one of them is on
+ * the stack for signal handlers that the thread uses. */
 static bool other_stack(const uint64_t *slot, const uint64_t *other)
 {
     stack_t stack = {0};
@@ -411,7 +418,7 @@ __attribute__((noinline)) static void drop_stale(struct state *t, const uint64_t
 static void drop_left(struct state *t, const uint64_t *slot, const uint64_t *back)
 {
     uint64_t *target = meter_jump_target(back);
-    bool off = other_stack(slot, target); /* leaves the stack for signal handlers */
+    bool off = other_stack(slot, target); /* it leaves the stack for signal handlers */
     while (t->count > 0) {
         uint64_t *other = t->frames[t->count - 1].slot;
         if (other_stack(target, other) ? !off : other >= target)
@@ -434,11 +441,11 @@ static void leave_all(struct state *t)
 
 static void find_modules(void);
 
-/* Called in place of _Unwind_Backtrace. */
+/* The callback that the program passes to _Unwind_Backtrace, which backtrace_instead replaces. */
 struct callback {
     int (*call)(void *context, void *argument);
     void *argument;
-    bool first; /* our own frame */
+    bool first; /* the next frame is the first one, which is our own */
 };
 
 static int next_frame(void *context, void *opaque)
@@ -464,7 +471,7 @@ static int backtrace_instead(int (*call)(void *, void *), void *argument)
     return result;
 }
 
-/* Hooks that do more than counting. Returns where to continue. */
+/* Handles hooks that do more than counting. Returns where to continue. */
 __attribute__((noinline)) static uint64_t
 enter_special(struct state *t, uint64_t *slot, uint64_t *back, const struct meter_thunk *thunk)
 {
@@ -536,7 +543,8 @@ static inline void push_frame(struct state *t, uint64_t *slot, uint64_t *back,
     f->start = meter_process.header->tsc ? ticks_now() : read_slow_clock(t);
 }
 
-/* The return address BACK of a call with SLOT, or the true one if we have replaced it; 0: not known. */
+/* Returns the return address BACK of a call with SLOT, or the true one if it was replaced; 0:
+ * unknown. */
 static uint64_t true_address(const struct state *t, const uint64_t *slot, uint64_t back)
 {
     for (uint64_t i = t->count; meter_is_return(back) && i > 0; i--)
@@ -545,7 +553,7 @@ static uint64_t true_address(const struct state *t, const uint64_t *slot, uint64
     return !meter_is_return(back) ? back : 0;
 }
 
-/* Records which file the new ARC is in. */
+/* Records in which file the new ARC is. */
 __attribute__((noinline, cold)) static void place_arc(struct meter_arc *arc, uint64_t address)
 {
     const struct process *p = &meter_process;
@@ -558,7 +566,7 @@ __attribute__((noinline, cold)) static void place_arc(struct meter_arc *arc, uin
         }
 }
 
-/* Counts a call of FUNCTION by who called it. A signal handler may do so at the same time. */
+/* Counts a call of FUNCTION by its caller. A signal handler may do this at the same time. */
 __attribute__((noinline)) static void count_arc(struct state *t, const uint64_t *slot,
                                                 uint64_t back, uint32_t function)
 {
@@ -608,7 +616,7 @@ uint64_t meter_enter(uint64_t *slot, uint64_t number, uint64_t *given)
     return thunk->resume;
 }
 
-/* The frame was taken for abandoned, but was on another stack. */
+/* Restores a frame that seemed to be abandoned, but was on another stack. */
 __attribute__((noinline, cold)) static uint64_t revive(struct state *t, uint64_t *slot)
 {
     struct grave *grave = grave_of(t, slot);
@@ -677,7 +685,8 @@ static bool get(int fd, void *data, uint64_t size)
     return transfer(fd, data, size, SYS_recvfrom);
 }
 
-/* Sends REQUEST with what its resolvers have RETURNED, and receives PLAN. Returns the socket, for what follows, or -1. */
+/* Sends REQUEST and the results that its resolvers have RETURNED, and receives PLAN. Returns the
+ * socket, to receive what follows, or -1. */
 static int ask(struct meter_request *request, uint64_t *returned, struct meter_plan *plan)
 {
     int fd = (int)call3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -692,8 +701,8 @@ static int ask(struct meter_request *request, uint64_t *returned, struct meter_p
     return -1;
 }
 
-/* Maps SIZE bytes from which every address of LOW to HIGH is within REACH: below, where the heap does not grow to, or far
- * above. Returns 0 if there is no room. */
+/* Maps SIZE bytes, from which every address from LOW to HIGH is within REACH: below LOW, where the
+ * heap does not grow, or far above. Returns 0 if there is no room. */
 static uint64_t find_pool(uint64_t low, uint64_t high, uint64_t size, uint64_t reach)
 {
     const uint64_t step = (reach / 512 + 0xffff) & ~UINT64_C(0xffff);
@@ -733,7 +742,7 @@ static bool protect(uint64_t first, uint64_t end, bool writable)
                  PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0)) == 0;
 }
 
-/* Changes the code if it is the same as in the file. */
+/* Changes the code if it is still that of the file. */
 static void apply(const struct meter_patch *patch)
 {
     uint8_t *code = (uint8_t *)patch->address;
@@ -776,7 +785,8 @@ static bool receive(int fd, const struct meter_plan *plan, uint64_t pool)
     return done;
 }
 
-/* Requests the PLAN of a file; if that depends on the results of resolvers, requests it again with these. */
+/* Requests the PLAN of a file; if it depends on the results of resolvers, requests it again with
+ * these results. */
 static bool ask_twice(struct meter_request *request, struct meter_plan *plan)
 {
     uint64_t addresses[METER_RESOLVERS] = {0};
@@ -798,7 +808,8 @@ static bool ask_twice(struct meter_request *request, struct meter_plan *plan)
     return fd >= 0;
 }
 
-/* Makes a pool and changes the code as in PLAN. Another process may have added functions to that since. */
+/* Makes a pool and changes the code according to PLAN. Meanwhile, another process may have added
+ * functions to the plan. */
 static bool change(struct meter_request *request, struct meter_plan *plan)
 {
     enum { TRIES = 10 };
@@ -872,7 +883,8 @@ static void forget_unloaded(void)
     }
 }
 
-/* An entry for a file: a free one, or NULL. Other threads may be looking for theirs. */
+/* Returns an entry for a file: a free one, or NULL. Other threads may also be looking for an
+ * entry. */
 static struct loaded *new_module(void)
 {
     struct process *p = &meter_process;
@@ -882,7 +894,7 @@ static struct loaded *new_module(void)
     return p->module_count < MODULES ? &p->modules[p->module_count++] : NULL;
 }
 
-/* Hooks what was loaded since the last time. */
+/* Hooks the files that were loaded since the last call. */
 static void find_modules(void)
 {
     const struct process *p = &meter_process;
@@ -928,7 +940,7 @@ static char *add_number(char *to, uint64_t number)
     return to;
 }
 
-/* Maps the memory file of funcmeter, which the variable's TEXT names. */
+/* Maps the memory file of funcmeter, which is specified in TEXT, the value of the variable. */
 static bool open_file(const char *text)
 {
     struct process *p = &meter_process;
@@ -960,7 +972,8 @@ static bool open_file(const char *text)
     return true;
 }
 
-/* Times one round of calls of CODE, each of which needs the result of the previous one. Returns the time [ticks]. */
+/* Measures one round of calls of CODE, each of which needs the result of the previous one. Returns
+ * the time [ticks]. */
 static uint64_t time_calls(void (*code)(void))
 {
     uint64_t value = 1, start = now();
@@ -979,10 +992,12 @@ static void sort(uint64_t *values, int count)
         }
 }
 
-/* The cost of a hook, measured with a function that takes about 50 ns, because shorter ones are partly executed while
- * the hook is still busy. It is the lower quartile of several rounds: what else the machine does makes some of them
- * longer, and to subtract too much would make times impossible. What it takes to read the system's clock is left out of the
- * rounds and added at the end, as it may have changed from one to the next. */
+/* Measures the cost of a hook with a function that takes about 50 ns, because the processor
+ * executes a part of shorter functions while the hook is still busy. The result is the lower
+ * quartile of several rounds: other activity of the machine makes some rounds longer, and
+ * subtracting too much would make times impossible. The cost of reading the system's clock is
+ * excluded from the rounds and added at the end, because it may have changed from one round to the
+ * next. */
 static void calibrate(void)
 {
     struct process *p = &meter_process;
@@ -993,7 +1008,7 @@ static void calibrate(void)
     p->thunk_count = 1;
     if (!p->header->timing || p->header->calibrated == METER_MACHINE)
         return;
-    time_calls(meter_dummy_thunk); /* gets memory */
+    time_calls(meter_dummy_thunk); /* the first call allocates memory */
     if (t->records == NULL)
         return;
     for (int i = 0; i < CALIBRATIONS; i++) {
@@ -1027,7 +1042,7 @@ static const char *find_variable(char **environment)
     return NULL;
 }
 
-/* The page size of the system, from the auxiliary vector, which follows the ENVIRONMENT. */
+/* Returns the page size of the system, from the auxiliary vector, which follows the ENVIRONMENT. */
 static uint64_t find_page(char **environment)
 {
     while (*environment != NULL)

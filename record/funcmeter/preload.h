@@ -1,7 +1,8 @@
 /* Shared by the parts of the preload library: frames of calls, and the interface to code for a processor architecture.
  *
- * A call is identified by its SLOT: an address on the stack that no other call has while the frame of this call exists. BACK is where
- * its return address is, or may be changed, when the function is entered.
+ * A call is identified by its SLOT: an address on the stack that no other call has while the frame
+ * of this call exists. BACK is the place of its return address when the function is entered, where
+ * it may be changed.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_PRELOAD_H
@@ -16,60 +17,62 @@
 
 struct frame {
     uint64_t *slot;
-    /* the true return address; that of meter_return for a tail call by another frame's function */
+    /* the true return address; for a tail call by the function of another frame, that of
+     * meter_return */
     uint64_t back;
     uint32_t function;
     bool inherited; /* entered before the fork: not a call of this process */
     bool restored;  /* it returns to the true address */
     uint64_t start; /* [ticks] */
-    uint64_t child; /* time of watched calls within */
-    uint64_t cost;  /* of hooks within */
+    uint64_t child; /* time of the watched calls within the call */
+    uint64_t cost;  /* of the hooks within the call */
 #ifdef __aarch64__
-    uint64_t exit;       /* where it returns to */
-    uint64_t resume;     /* where the function continues after the hook */
-    uint64_t *saved;     /* where it has saved that */
-    uint64_t put, taken; /* what is in SAVED when the frame is restored, and otherwise */
+    uint64_t exit;       /* address in the library to which it returns */
+    uint64_t resume;     /* address at which the function continues after the hook */
+    uint64_t *saved;     /* where the function has saved the return address */
+    uint64_t put, taken; /* contents of SAVED while the frame is restored, and otherwise */
 #endif
 };
 
 /* The state of a thread. */
 struct state {
-    uint32_t process; /* its ID; 0: not known */
-    bool busy;        /* in a hook: a signal handler must not use the frames */
-    bool restored;    /* some frames are */
+    uint32_t process; /* its ID; 0: unknown */
+    bool busy;        /* it is in a hook: a signal handler must not use the frames */
+    bool restored;    /* some frames are restored */
     struct meter_record *records;
     struct meter_arc *arcs; /* NULL: not counted */
     struct frame *frames;
     struct grave *graves;
     uint64_t count;     /* frames in use */
-    uint32_t current;   /* function of the frame that was pushed or popped last */
-    uint64_t left;      /* when frames were last left without a return [ticks], 0: never */
+    uint32_t current;   /* function of the frame that was last pushed or popped */
+    uint64_t left;      /* when frames were last left without a return [ticks]; 0: never */
     uint64_t *unwinder; /* slot of the last unwinder */
-    uint64_t backtrace; /* the true function */
-    uint64_t page;      /* size of the system's [bytes] */
-    uint64_t exits;     /* watched so far */
-    uint64_t cost_inside, cost_total; /* as in meter_header, at the moment */
-    uint64_t read;       /* what it costs to read the system's clock [ns], 0: not known */
-    uint64_t read_at;    /* when that was measured [ns] */
-    uint64_t read_again; /* time that the measurements took [ns] */
+    uint64_t backtrace; /* the true _Unwind_Backtrace */
+    uint64_t page;      /* page size of the system [bytes] */
+    uint64_t exits;     /* number of exits watched so far */
+    uint64_t cost_inside, cost_total; /* as in meter_header, at present */
+    uint64_t read;                    /* cost of reading the system's clock [ns]; 0: unknown */
+    uint64_t read_at;                 /* when this cost was measured [ns] */
+    uint64_t read_again;              /* time spent on these measurements [ns] */
 };
 
-/* Called by the code for the architecture: meter_enter when a function is entered, with the NUMBER of its thunk;
- * meter_leave when it returns, at time TICKS. Each returns where to continue. */
+/* Called by the code for the architecture: meter_enter when a function is entered, with the NUMBER
+ * of its thunk; meter_leave when it returns, at time TICKS. Both return where to continue. */
 INTERNAL uint64_t meter_enter(uint64_t *slot, uint64_t number, uint64_t *back);
 INTERNAL uint64_t meter_leave(uint64_t *slot, uint64_t ticks);
 
-/* In the code for the architecture: what thunks jump to; a function of about 50 ns, and a thunk for it. */
+/* In the code for the architecture: the code to which thunks jump; a function that takes about 50
+ * ns, and a thunk for it. */
 extern void meter_enter_code(void) INTERNAL;
 extern void meter_dummy(void) INTERNAL;
 extern void meter_dummy_thunk(void) INTERNAL;
 
-/* Puts the true return addresses back for an unwinder, which was called with SLOT and BACK: of several frames with one slot,
- * that of the first. */
+/* Puts the true return addresses back for an unwinder that was called with SLOT and BACK. If
+ * several frames have the same slot, puts back the address of the first. */
 INTERNAL void meter_put_back(struct state *t, const uint64_t *slot, uint64_t *back);
-/* Watches returns again, where they still lead to the true address. */
+/* Watches those returns again that still lead to the true address. */
 INTERNAL void meter_take_again(struct state *t);
-/* The first slot that longjmp does not leave, which was called with BACK. */
+/* Returns the first slot that a longjmp called with BACK does not leave. */
 INTERNAL uint64_t *meter_jump_target(const uint64_t *back);
 /* Changes code, which is writable. */
 INTERNAL void meter_write_code(uint8_t *code, const uint8_t *bytes, uint64_t size);
@@ -80,7 +83,8 @@ extern void meter_return(void) INTERNAL;
 /* The return address is in the slot. */
 #define METER_BACK(slot, back) ((void)(back), (slot))
 
-/* Makes the call of the new frame F of T, whose function continues at RESUME, return to us. */
+/* Makes the call of the new frame F of T, whose function continues at RESUME, return to the
+ * library. */
 static inline void meter_watch(struct state *t, struct frame *f, uint64_t resume, uint64_t *back)
 {
     (void)t, (void)f, (void)resume;
@@ -104,7 +108,8 @@ static inline long meter_call6(long number, long a, long b, long c, long d, long
     return number;
 }
 
-/* Calls CODE with the result of the call before in VALUE. Only what a hook may change is taken to be changed. */
+/* Calls CODE with the result of the previous call in VALUE. The compiler only assumes that
+ * registers change that a hook may change. */
 static inline uint64_t meter_call(void (*code)(void), uint64_t value)
 {
     __asm__ volatile("lea -128(%%rsp), %%rsp\n call *%1\n lea 128(%%rsp), %%rsp"

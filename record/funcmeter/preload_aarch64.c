@@ -1,23 +1,26 @@
 /* The preload library of funcmeter on aarch64.
  *
- * A slot is the stack pointer of the caller: functions are entered with their return address in a register, and save it where
- * they like. When an unwinder has to see it, it is looked for there: no two calls of a thread return to the same address of
- * ours, so that what is found is not that of another call.
+ * A slot is the stack pointer of the caller: functions are entered with their return address in a
+ * register, and may save it anywhere. When an unwinder has to see it, the library searches the
+ * stack for it: no two calls of a thread return to the same address in the library, so that an
+ * address that is found does not belong to another call.
  *
  * SPDX-License-Identifier: MIT */
-#ifdef __aarch64__ /* all files are checked on all machines */
+#ifdef __aarch64__ /* all files are checked on all architectures */
 
 #include "record/funcmeter/preload.h"
 
 #include <stddef.h>
 #include <sys/syscall.h>
 
-/* Stack of a hook: x0 to x17, flags, frame pointer and return address. All general registers that a call may change
- * are kept, with the flags, because compilers and assembler code rely on what a function leaves alone; but not x16 and
- * x17 on entry, which veneers may use. Compiler options exclude x18 and vector registers. The clock is read at once
- * when a function returns, and when it has its result (isb). We leave with a return, for which the target need not be
- * a landing pad; BL first, to keep the processor's stack of return addresses in step. What is left on the stack must
- * not be taken for an address that the function has saved. */
+/* Stack of a hook: x0 to x17, flags, frame pointer and return address. All general registers
+ * that a call may change are saved, and the flags, because compilers and assembler code rely on
+ * registers that a function does not change. Exceptions are x16 and x17 on entry, which veneers
+ * may use. Compiler options exclude x18 and vector registers. The clock is read immediately when
+ * a function returns, after its result is available (isb). The hook is left with a return,
+ * because its target need not be a landing pad; BL comes first, to keep the processor's stack of
+ * return addresses in step. Data that remains on the stack must not look like an address that
+ * the function has saved. */
 #define SAVE                                                                                       \
     "stp x0, x1, [sp, #16]\n stp x2, x3, [sp, #32]\n stp x4, x5, [sp, #48]\n"                      \
     "stp x6, x7, [sp, #64]\n stp x8, x9, [sp, #80]\n stp x10, x11, [sp, #96]\n"                    \
@@ -30,7 +33,7 @@
     "ldp x29, x30, [sp]\n str xzr, [sp, #8]\n add sp, sp, #160\n"
 __asm__(".text\n .hidden meter_enter_code, meter_returns, meter_dummy, meter_dummy_thunk\n"
         ".globl meter_enter_code\n .type meter_enter_code, %function\n"
-        "meter_enter_code:\n" /* w17 has the number */
+        "meter_enter_code:\n" /* w17 contains the number */
         "stp x29, x30, [sp, #-160]!\n mov x29, sp\n" SAVE "mrs x16, nzcv\n str x16, [sp, #144]\n"
         "add x0, sp, #160\n mov w1, w17\n add x2, sp, #8\n"
         "bl meter_enter\n"
@@ -51,7 +54,8 @@ __asm__(".text\n .hidden meter_enter_code, meter_returns, meter_dummy, meter_dum
         "meter_dummy_thunk:\n mov w17, #0\n b meter_enter_code\n"
         ".size meter_dummy_thunk, . - meter_dummy_thunk\n");
 
-/* ADDRESS as PACIASP (or PACIBSP) would sign it in a function that was entered with SLOT; the same where nothing is. */
+/* Returns ADDRESS as PACIASP (or PACIBSP) would sign it in a function that was entered with SLOT;
+ * unchanged if the processor does not sign. */
 static uint64_t sign(uint64_t address, const uint64_t *slot, bool second)
 {
     register uint64_t x17 __asm__("x17") = address;
@@ -63,7 +67,7 @@ static uint64_t sign(uint64_t address, const uint64_t *slot, bool second)
     return x17;
 }
 
-/* The true return address of the first of the frames that have the slot of frame LAST. */
+/* Returns the true return address of the first of the frames that have the slot of frame LAST. */
 static uint64_t first_back(const struct state *t, uint64_t last)
 {
     while (last > 0 && t->frames[last - 1].slot == t->frames[last].slot)
@@ -74,8 +78,8 @@ static uint64_t first_back(const struct state *t, uint64_t last)
 /* How a function signs its return address. */
 enum signature { PLAIN, KEY_A, KEY_B };
 
-/* How the function of F signs with its first instruction, if it does. A signature has few bits, which may all be
- * zero: the address that it has saved does not show whether it was signed. */
+/* Returns how the function of F signs with its first instruction, if it does. A signature has few
+ * bits, which may all be zero: the saved address does not show whether it was signed. */
 static enum signature signature_of(const struct frame *f)
 {
     const uint32_t word = *(const uint32_t *)f->resume;
@@ -87,14 +91,14 @@ static uint64_t signed_as(enum signature how, uint64_t address, const uint64_t *
     return how == PLAIN ? address : sign(address, slot, how == KEY_B);
 }
 
-/* Replaces the return address of F, if AT has it, by BACK. */
+/* Replaces the return address of F by BACK if it is at AT. */
 static bool replace(struct frame *f, uint64_t *at, uint64_t back)
 {
-    const uint64_t bits = (UINT64_C(1) << 39) - 1; /* that a signature never takes */
+    const uint64_t bits = (UINT64_C(1) << 39) - 1; /* the bits that a signature never uses */
     if (((*at ^ f->exit) & bits) != 0)
         return false;
     enum signature how = signature_of(f);
-    if (how == PLAIN && *at != f->exit) /* signed later */
+    if (how == PLAIN && *at != f->exit) /* it is signed later */
         how = *at == sign(f->exit, f->slot, false) ? KEY_A : KEY_B;
     if (*at != signed_as(how, f->exit, f->slot))
         return false;
@@ -106,11 +110,12 @@ static bool replace(struct frame *f, uint64_t *at, uint64_t back)
     return true;
 }
 
-/* Finds where F has saved its return address: below its slot, but not below LOW unless that is on another stack. */
+/* Finds where F has saved its return address: below its slot, and, unless LOW is on another stack,
+ * not below LOW. */
 static bool find(struct frame *f, const uint64_t *low, uint64_t back, uint64_t page)
 {
     enum { MAX_DISTANCE = 1 << 20 };
-    const uint64_t last = page - sizeof *low; /* word of a page */
+    const uint64_t last = page - sizeof *low; /* last word of a page */
     uint64_t *at = f->slot;
     uint8_t unused;
     if (low > at || at - low > MAX_DISTANCE)
@@ -152,19 +157,19 @@ void meter_take_again(struct state *t)
 /* Defined by the loader of glibc. */
 extern uint64_t pointer_guard __asm__("__pointer_chk_guard") __attribute__((weak));
 
-/* The jmp_buf of glibc is in x0, its stack pointer encrypted. If another library made it, frames that
- * still run may be dropped; they are found again when they return. */
+/* x0 points to the jmp_buf of glibc, in which the stack pointer is encrypted. If the jmp_buf is
+ * from another library, live frames may be dropped; they are found again when they return. */
 uint64_t *meter_jump_target(const uint64_t *back)
 {
     enum { X0 = 1, STACK_POINTER = 13 };
     const uint64_t *buffer = (const uint64_t *)back[X0];
     uint64_t guard = &pointer_guard != NULL ? pointer_guard : 0;
     return (uint64_t *)(buffer[STACK_POINTER] ^ guard) +
-           1; /* functions that it called have that slot */
+           1; /* functions that it called have this slot */
 }
 
-/* Makes SIZE changed bytes at CODE visible to instruction fetches. The function of the compiler for this is in a
- * library. */
+/* Makes SIZE changed bytes at CODE visible to instruction fetches. The compiler's function for this
+ * is in a library. */
 static void flush(const uint8_t *code, uint64_t size)
 {
     uint64_t type;
@@ -179,7 +184,7 @@ static void flush(const uint8_t *code, uint64_t size)
     __asm__ volatile("dsb ish\n isb" ::: "memory");
 }
 
-/* Each instruction is written as a whole, the first one last. */
+/* Writes each instruction as a whole, the first one last. */
 void meter_write_code(uint8_t *code, const uint8_t *bytes, uint64_t size)
 {
     for (uint64_t i = size / sizeof(uint32_t); i-- > 0;) {

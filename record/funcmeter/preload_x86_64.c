@@ -1,16 +1,17 @@
 /* The preload library of funcmeter on x86-64.
  *
- * A slot is where the return address is.
+ * A slot is the place of the return address.
  *
  * SPDX-License-Identifier: MIT */
-#ifdef __x86_64__ /* all files are checked on all machines */
+#ifdef __x86_64__ /* all files are checked on all architectures */
 
 #include "record/funcmeter/preload.h"
 
-/* All general registers that a call may change are kept, with the flags, as compilers and assembler code rely on what
- * a function leaves alone; vector registers are not used at all. The clock is read at once when a function returns,
- * so that no work of ours is done while it is still busy, and when it has its result (lfence). The jump through
- * memory below the stack pointer is safe: signal handlers leave 128 bytes there. */
+/* All general registers that a call may change are saved, and the flags, because compilers and
+ * assembler code rely on registers that a function does not change; vector registers are not
+ * used. The clock is read immediately when a function returns, so that the hook does nothing
+ * while the function is still busy, and after its result is available (lfence). The jump through
+ * memory below the stack pointer is safe: signal handlers do not use 128 bytes there. */
 #define SAVE_FIRST "push %rax\n push %rcx\n push %rdx\n"
 #define SAVE_REST                                                                                  \
     "push %rsi\n push %rdi\n"                                                                      \
@@ -70,8 +71,9 @@ void meter_take_again(struct state *t)
     t->restored = false;
 }
 
-/* The registers that SAVE_REST pushed are below the slot: the jmp_buf of glibc is in rdi, its stack pointer encrypted. Should
- * it not be glibc's, frames that were dropped wrongly return from their graves. */
+/* rdi, which is among the registers that SAVE_REST pushed below the slot, points to the jmp_buf of
+ * glibc, in which the stack pointer is encrypted. If it is not glibc's, frames that were dropped by
+ * mistake return from their graves. */
 uint64_t *meter_jump_target(const uint64_t *back)
 {
     enum { RDI = -6, STACK_POINTER = 6, ROTATED = 17 };

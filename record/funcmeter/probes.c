@@ -1,4 +1,4 @@
-/* Counting calls with breakpoints of the kernel.
+/* Counts calls with breakpoints of the kernel.
  * SPDX-License-Identifier: MIT */
 #include "record/funcmeter/probes.h"
 
@@ -20,25 +20,25 @@
 #include "record/clock.h"
 
 enum { ENTRY, RETURN, KINDS };
-static const char prefix[] = "funcmeter_"; /* of groups of events, before our process ID */
+static const char prefix[] = "funcmeter_"; /* of groups of events; followed by our process ID */
 
 struct probe {
     bool made[KINDS];
     uint64_t id[KINDS];
-    int fd[KINDS], all[KINDS]; /* -1: not open; ALL: of all processes */
+    int fd[KINDS], all[KINDS]; /* -1: not open; ALL: for all processes */
 };
 
 struct probes {
     int tracefs;
     bool returns;
-    struct probe *items; /* by the number of the function */
+    struct probe *items; /* by number of the function */
     uint32_t count;
 };
 
 /* ---- tracefs ---- */
 
-/* Opens the root of tracefs: where it is mounted, or mounted for this process alone. Returns a descriptor, or -1 with
- * errno. */
+/* Opens the root of tracefs: where it is mounted, or after mounting it for this process alone.
+ * Returns a descriptor, or -1 with errno set. */
 static int open_tracefs(void)
 {
     int fd = open("/sys/kernel/tracing", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -58,7 +58,7 @@ static int open_tracefs(void)
     return fd;
 }
 
-/* Adds or removes an event. Returns 0, or -1 with errno. */
+/* Adds or removes an event. Returns 0, or -1 with errno set. */
 static int write_event(const struct probes *p, const char *line)
 {
     int fd = openat(p->tracefs, "uprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -114,7 +114,7 @@ static uint64_t event_id(const struct probes *p, uint32_t function, int kind)
 
 /* ---- events ---- */
 
-/* Where the code at ADDRESS is in FILE; 0: nowhere. */
+/* Returns the offset of the code at ADDRESS in FILE; 0: it is not in the file. */
 static uint64_t offset_of(const struct elf_file *file, uint64_t address)
 {
     for (size_t i = 0; i < file->segment_count; i++) {
@@ -200,8 +200,9 @@ struct probes *probes_new(const struct planner *planner, bool returns, struct er
     return NULL;
 }
 
-/* Removes an event whose counters were closed. Processes of the command that still run lose theirs a moment later; until
- * then, the event is busy. PATIENCE: milliseconds to wait for that, of all events together. Returns false if it remains. */
+/* Removes an event whose counters were closed. Processes of the command that still run lose theirs
+ * a moment later; until then, the event is busy. PATIENCE: how long to wait for that, for all
+ * events together [ms]. Returns false if the event remains. */
 static bool remove_event(const struct probes *p, const char *name, unsigned *patience)
 {
     const struct timespec millisecond = clock_timespec(SECOND / 1000);
@@ -253,7 +254,7 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
     return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Opens one counter. Returns 0, or -1 with errno. */
+/* Opens one counter. Returns 0, or -1 with errno set. */
 static int watch(struct probe *probe, int kind, pid_t pid)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT,
@@ -274,7 +275,7 @@ static int watch(struct probe *probe, int kind, pid_t pid)
     return probe->fd[kind] >= 0 ? 0 : -1;
 }
 
-/* Many functions need many descriptors. */
+/* Raises the limit of descriptors if there are many functions. */
 static void raise_limit(uint32_t functions)
 {
     const rlim_t spare = 100, needed = (rlim_t)functions * KINDS * 2 + spare;

@@ -1,4 +1,4 @@
-/* Functions that are chosen among several when the program is linked.
+/* Functions that are selected from several variants when the program is linked.
  * SPDX-License-Identifier: MIT */
 #include "record/funcmeter/resolvers.h"
 
@@ -22,7 +22,7 @@ void resolvers_free(struct resolvers *resolvers)
     free(resolvers->items);
 }
 
-/* Names that people use, without leading underscores and short, come first. */
+/* Short names without leading underscores, which people use, come first. */
 static int compare_names(const void *left, const void *right)
 {
     const char *a = *(char *const *)left, *b = *(char *const *)right;

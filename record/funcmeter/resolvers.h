@@ -10,9 +10,9 @@
 
 struct resolver {
     uint64_t address; /* in the file */
-    char *name;       /* of the function that it chooses */
+    char *name;       /* of the function that is resolved */
     bool chosen;      /* by a pattern */
-    uint64_t last;    /* address in the file that it has returned, 0: none yet */
+    uint64_t last;    /* the address in the file that it last returned; 0: none yet */
 };
 
 /* All zero: none. */
@@ -22,11 +22,12 @@ struct resolvers {
     size_t chosen;
 };
 
-/* Adds one; NAME is copied. */
+/* Adds a resolver; NAME is copied. */
 void resolvers_add(struct resolvers *resolvers, uint64_t address, const char *name, bool chosen);
 void resolvers_free(struct resolvers *resolvers);
 
-/* The names of all functions for which ADDRESS was RETURNED: "memcpy|memmove". Caller frees. */
+/* Returns the names of all functions for which ADDRESS was RETURNED: "memcpy|memmove". Caller
+ * frees. */
 char *resolvers_name(const struct resolvers *resolvers, const uint64_t *returned, uint64_t address);
 
 #endif

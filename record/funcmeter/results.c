@@ -32,14 +32,14 @@ static void add_record(struct meter_sums *to, const struct meter_record *from)
     r->inclusive += from->inclusive;
     r->self += from->self;
     r->total += from->total;
-    /* a signal handler may have left a call for good before its hook was ready */
+    /* a signal handler may have abandoned a call before its hook was ready */
     uint64_t open = from->calls - from->returned - from->unwound - from->untimed;
     uint64_t inside = from->depth < open ? from->depth : open;
     r->unwound += open - inside;
     to->inside += inside;
 }
 
-/* The sums for FUNCTION, in the thread of BLOCK if threads are distinguished. */
+/* Returns the sums for FUNCTION, if threads are distinguished, in the thread of BLOCK. */
 static struct meter_sums *sums_of(struct meter_results *results, struct numbers *index,
                                   uint32_t function, const struct meter_thread *owner)
 {
@@ -74,8 +74,8 @@ static int compare_by_cost(const void *a, const void *b)
     return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* If a thread has left a recursive call for good, the inner calls have a self time, but the call has no inclusive
- * one. */
+/* If a thread has abandoned a recursive call, the inner calls have a self time, but the call has no
+ * inclusive time. */
 static void limit_self(struct meter_sums *sums)
 {
     struct meter_record *r = &sums->record;
@@ -83,8 +83,8 @@ static void limit_self(struct meter_sums *sums)
         r->self = r->inclusive;
 }
 
-/* Adds the energy of long calls of the FUNCTIONS. Number 0 is the library's own: on a busy machine, a call of its calibration
- * may be long. The numbers come from memory of the program. */
+/* Adds the energy of long calls of the FUNCTIONS. Number 0 is the library's own function: on a busy
+ * machine, a call for calibration may be long. The numbers come from memory of the program. */
 static void add_energy(struct meter_results *results, struct numbers *index, uint32_t functions,
                        const struct session *session, const struct energy *energy)
 {
@@ -160,7 +160,7 @@ int meter_results_check_energy(const struct meter_results *results, const struct
     return -1;
 }
 
-/* Adds the functions that PROBES have counted. */
+/* Adds the functions counted by PROBES. */
 static void add_probed(struct meter_results *results, const struct probes *probes,
                        const struct planner *planner)
 {
@@ -234,7 +234,8 @@ void meter_results_free(struct meter_results *results)
     free(results->items);
 }
 
-/* The time below which SHARE of the calls that returned are [ns], within least and most. */
+/* Returns the time [ns] below which SHARE of the calls that returned are, limited to least and
+ * most. */
 static struct table_cell quantile(const struct meter_results *results,
                                   const struct meter_sums *sums, double share)
 {
@@ -301,7 +302,7 @@ static void fill_times(const struct meter_results *results, const struct meter_s
     const struct meter_record *r = &sums->record;
     double tick = results->tick;
     if (r->returned + r->unwound == 0)
-        return; /* all calls are still inside: nothing is known about their times */
+        return; /* all calls are still inside: their times are unknown */
     cells[INCLUSIVE] = cell_real((double)r->inclusive * tick / 1e9);
     cells[SELF] = cell_real((double)r->self * tick / 1e9);
     if (sums->has_energy) {
@@ -336,7 +337,7 @@ static void fill(const struct meter_results *results, const struct meter_sums *s
     cells[FUNCTION] = cell_text(function->readable);
 }
 
-/* The columns that these results have. Returns their number. */
+/* Determines which columns these results have. Returns their number. */
 static size_t choose_columns(const struct meter_results *results, size_t chosen[COLUMNS])
 {
     size_t count = 0;

@@ -1,4 +1,4 @@
-/* The file in which funcmeter writes its results.
+/* The file to which funcmeter writes its results.
  * SPDX-License-Identifier: MIT */
 #include "record/funcmeter/results_file.h"
 
@@ -42,7 +42,8 @@ int results_file_write(const struct funcmeter_options *o, const struct meter_res
 {
     if (o->output == NULL && o->format == NULL && o->reporter.quiet)
         return 0;
-    if (o->output == NULL && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) /* stdout is the command's */
+    /* stdout belongs to the command */
+    if (o->output == NULL && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         return error_set_errno(err, NULL, errno, "cannot write to stderr");
     struct output *to = *out != NULL ? *out : results_file_open(o, err);
     *out = NULL;

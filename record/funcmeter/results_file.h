@@ -1,4 +1,4 @@
-/* The file in which funcmeter writes its results.
+/* The file to which funcmeter writes its results.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_RESULTS_FILE_H
 #define RECORD_FUNCMETER_RESULTS_FILE_H
@@ -10,8 +10,9 @@
 /* Opens the output of OPTIONS, stdout by default. Returns NULL with ERR filled. */
 struct output *results_file_open(const struct funcmeter_options *options, struct error *err);
 
-/* Writes RESULTS and ARCS to *OUT, or if that is NULL to stderr, in the format of OPTIONS; sets *OUT to NULL. Nothing is
- * written if only stderr is left and OPTIONS say to be quiet. Returns 0, or -1 with ERR filled. */
+/* Writes RESULTS and ARCS to *OUT, or if this is NULL, to stderr, in the format of OPTIONS; sets
+ * *OUT to NULL. Writes nothing if only stderr is left and OPTIONS request to be quiet. Returns 0,
+ * or -1 with ERR filled. */
 int results_file_write(const struct funcmeter_options *options, const struct meter_results *results,
                        const struct meter_arcs *arcs, const struct session *session,
                        const struct planner *planner, struct output **out, struct error *err);

@@ -3,7 +3,7 @@
 #include "formats/igprof/igprof.h"
 #include "record/funcmeter/results.h"
 
-/* As IgProf's own module counts: time in ticks of the clock, over calls whose exit was seen. */
+/* Counts like IgProf's own module: time in ticks of the clock, over calls whose exit was seen. */
 static void put_values(struct igprof_writer *writer, const struct meter_results *results,
                        const struct meter_record *r)
 {

@@ -7,7 +7,7 @@
 #include "formats/pbin/pbin.h"
 #include "record/funcmeter/results.h"
 
-/* The measures of calls, as pbin.5 lists them; without times there are only calls. */
+/* The measures of calls, in the order of pbin.5; without times there are only calls. */
 enum {
     CALLS,
     RETURNED,
@@ -37,7 +37,8 @@ static const struct {
                    {"inclusive_energy", PBIN_ADD_SAME},
                    {"energy_error", PBIN_ADD_SAME}};
 
-/* A row: in the order of its keys, which are process, program, thread, comm, binary and function, or the last two. */
+/* A row, with its keys in order: process, program, thread, comm, binary and function, or only the
+ * last two. */
 struct line {
     const char *program, *comm, *binary, *function;
     uint64_t process, thread;
@@ -83,7 +84,8 @@ static void set(struct line *line, int kind, exact value)
     line->has[kind] = true;
 }
 
-/* As in the table: times are unknown while all calls are still inside, and times of single calls if none returned. */
+/* Sets the same times as in the table: times are unknown while all calls are still inside, and
+ * times of single calls if none returned. */
 static void set_times(struct line *line, const struct meter_sums *sums, double tick)
 {
     const struct meter_record *r = &sums->record;
@@ -160,7 +162,8 @@ static void join_lines(struct line *to, struct line *from)
     free(from->histogram);
 }
 
-/* Sorted, and lines with the same keys joined: functions can have the same name. Returns their number; caller frees. */
+/* Makes sorted lines, and joins those with the same keys, because functions can have the same name.
+ * Returns their number; caller frees. */
 static size_t make_lines(const struct meter_results *results, const struct planner *planner,
                          struct line **lines)
 {
@@ -216,7 +219,7 @@ static void put_histogram(struct pbin_writer *writer, uint32_t row, uint32_t mea
         pbin_put_histogram(writer, &histogram);
 }
 
-/* The measures that results have come first. */
+/* Returns the number of measures that the results have, which come first. */
 static int kinds_of(const struct meter_results *results)
 {
     if (!results->timing)

@@ -35,13 +35,13 @@ struct session {
     struct meter_header *header;
     pthread_t thread;
     bool running;
-    char *before[VARIABLES]; /* of the environment; NULL: not set */
+    char *before[VARIABLES]; /* previous values of the environment variables; NULL: not set */
     uint64_t start_ticks, start_ns, end_ticks, end_ns;
 };
 
 /* ---- the clock ---- */
 
-/* Reads both clocks at almost the same moment: the closest pair of several attempts. */
+/* Reads both clocks at almost the same moment: the closest of several attempts. */
 static void read_clocks(uint64_t *ticks, uint64_t *ns)
 {
     uint64_t closest = UINT64_MAX;
@@ -60,7 +60,7 @@ static double tick_between(uint64_t ticks, uint64_t ns)
     return ticks > 0 ? (double)ns / (double)ticks : 1;
 }
 
-/* SHORTEST: in ns. */
+/* SHORTEST is in ns. */
 static void start_clock(struct session *s, uint64_t shortest)
 {
     double tick = 1;
@@ -92,7 +92,7 @@ static bool transfer(int fd, uint8_t *data, size_t size, bool out)
     return true;
 }
 
-/* Only programs of the same user are answered. */
+/* Returns whether the program has the same user: others are not answered. */
 static bool is_friend(int fd)
 {
     struct ucred who;
@@ -128,7 +128,7 @@ static void *serve(void *opaque)
         if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
             continue;
         if (fd < 0)
-            return NULL; /* shut down */
+            return NULL; /* the socket was shut down */
         answer(s, fd);
         close(fd);
     }
@@ -197,7 +197,7 @@ struct session *session_new(struct planner *planner, const struct session_option
     return NULL;
 }
 
-/* Sets variable NUMBER, and remembers what it was. Returns 0, or -1 with errno. */
+/* Sets variable NUMBER, and remembers its previous value. Returns 0, or -1 with errno set. */
 static int set_variable(struct session *s, enum variable number, const char *value)
 {
     const char *before = getenv(variables[number]);
@@ -206,7 +206,8 @@ static int set_variable(struct session *s, enum variable number, const char *val
     return setenv(variables[number], value, 1);
 }
 
-/* Lets the run-time library of AddressSanitizer be loaded after ours, which replaces none of its functions. */
+/* Lets the run-time library of AddressSanitizer be loaded after ours, which does not replace any of
+ * its functions. */
 static int set_sanitizer(struct session *s)
 {
     static const char option[] = "verify_asan_link_order=0";
@@ -297,7 +298,8 @@ uint32_t session_next_record(const struct session *s, uint32_t number, uint32_t 
     return next < METER_FUNCTIONS ? (uint32_t)next : METER_FUNCTIONS;
 }
 
-/* What a thread has in SIZE bytes of the file, AT the place that its memory names; NULL: nowhere. */
+/* Returns the data of a thread in SIZE bytes of the file at AT, a place that comes from its memory;
+ * NULL: the file has no such bytes. */
 static const void *memory_at(const struct session *s, uint64_t at, uint64_t size)
 {
     bool inside = at >= s->header->histograms && at <= METER_FILE_SIZE - size;

@@ -65,7 +65,7 @@ bool special_is_fragment(const char *name)
     return false;
 }
 
-/* Does V8's code call it? */
+/* Returns whether the code of V8 calls the function NAME. */
 static bool is_called_by_v8(const char *name)
 {
     return strncmp(name, "_ZN2v8", strlen("_ZN2v8")) == 0 &&
@@ -85,6 +85,6 @@ bool special_has_v8_frame(const char *name)
 
 bool special_is_copied(const char *name)
 {
-    static const char prefix[] = "Builtins_"; /* of V8 */
+    static const char prefix[] = "Builtins_"; /* of functions of V8 */
     return strncmp(name, prefix, sizeof prefix - 1) == 0;
 }

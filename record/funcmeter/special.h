@@ -6,24 +6,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A function that hooks have to recognise, or whose return address has a meaning and therefore stays as it is. */
+/* A function that hooks have to recognise, or whose return address has a meaning and must not be
+ * changed. */
 struct special_function {
     const char *name; /* without leading underscores */
-    uint32_t kind;    /* METER_UNWIND and so on; 0: only its calls may be counted */
-    bool always;      /* also where only calls are counted */
+    uint32_t kind;    /* METER_UNWIND and so on; 0: its calls may only be counted */
+    bool always;      /* also if calls are only counted */
 };
 
-/* The special function called NAME, perhaps with underscores before it and a version after it; NULL: none. */
+/* Returns the special function called NAME, perhaps with underscores before it and a version after
+ * it; NULL: none. */
 const struct special_function *special_find(const char *name);
 
-/* Compilers move code that is rarely executed out of a function, into a symbol of its own: "work.cold". It is entered by a
- * branch, with the frame of that function. */
+/* Returns whether NAME is a fragment. Compilers move code that is rarely executed out of a
+ * function, into a separate symbol: "work.cold". It is entered by a branch, with the frame of that
+ * function. */
 bool special_is_fragment(const char *name);
 
-/* Functions called by V8's code, which looks for return addresses on the stack to find its own frames. */
+/* Returns whether the function NAME is called by the code of V8, which looks for return addresses
+ * on the stack to find its own frames. */
 bool special_has_v8_frame(const char *name);
 
-/* V8 copies some of its functions to where its compiler writes code. */
+/* Returns whether V8 copies the function NAME to the place where its compiler writes code. */
 bool special_is_copied(const char *name);
 
 #endif

@@ -9,20 +9,20 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* The time-stamp counter. */
+/* Returns the time-stamp counter. */
 static inline uint64_t ticks_now(void)
 {
     return __builtin_ia32_rdtsc();
 }
 
-/* Does it run at the same rate in all states of the processor? */
+/* Returns whether the counter runs at the same rate in all states of the processor. */
 static inline bool ticks_are_constant(void)
 {
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d >> 8 & 1) != 0;
 }
 #elif defined __aarch64__
-/* The virtual counter, whose rate is constant. */
+/* Returns the virtual counter, whose rate is constant. */
 static inline uint64_t ticks_now(void)
 {
     uint64_t ticks;
