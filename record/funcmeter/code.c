@@ -73,7 +73,7 @@ const char *code_why_no_probe(const struct code *code, uint64_t address)
         return NULL;
     uint64_t at = address - part->address;
     return code->machine->refuses_probe(part->bytes + at, part->size - at)
-               ? "begins with an instruction that takes no breakpoint"
+               ? "begins with an instruction that cannot have a breakpoint"
                : NULL;
 }
 

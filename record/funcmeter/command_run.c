@@ -29,7 +29,8 @@ char *command_find_library(struct error *err)
         if (found && strpbrk(path, " :") == NULL)
             return path;
         if (found)
-            error_set(err, path, NO_OFFSET, "the loader takes no path with a space or colon");
+            error_set(err, path, NO_OFFSET,
+                      "the loader does not accept a path with a space or colon");
         free(path);
     }
     error_set(err, NULL, NO_OFFSET,

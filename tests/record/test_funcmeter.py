@@ -875,7 +875,7 @@ class Breakpoints(Case):
                                   ".type local,@function\\nlocal: mov %fs:0,%rax\\nret\"); int main(void) { return 0; }")
         done = self.run_meter("--method", "uprobe", "--list", "loop:again|locked|wide|local", "--", loop)
         self.assertRegex(done.stdout, r"^0x\w+ +\d+  loop:local\n- +-  loop:again  \(has a loop back to its first instruction\)\n"
-                                      r"(- +-  loop:(locked|wide)  \(begins with an instruction that takes no breakpoint\)\n){2}$")
+                                      r"(- +-  loop:(locked|wide)  \(begins with an instruction that cannot have a breakpoint\)\n){2}$")
         throws = self.build("throws", THROWS, compiler="g++", suffix=".cpp")
         rows, _ = self.rows("--method", "uprobe", "--count", "throws:" + "|".join(THROWN), "--", throws)
         self.assertEqual({r["function"]: int(r["calls"]) for r in rows}, {n: v[0] for n, v in THROWN.items()})
