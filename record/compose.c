@@ -33,7 +33,7 @@ struct scales {
 
 struct composition {
     struct output *out;
-    /* AHEAD: for readings, which are needed before the records that precede them */
+    /* AHEAD: reads readings, which follow the samples that need them */
     struct stream *spool, *ahead;
     const struct profile *profile;
     struct buffer buffer, rows;

@@ -699,7 +699,7 @@ bool images_place(const struct images *images, uint32_t number, uint64_t pc, str
     return false;
 }
 
-/* ---- additions to the spool ---------------------------------------------------------------------- */
+/* ---- additions to the spool --------------------------------------------------------------------- */
 
 /* Returns how many images can be put: only those before the first one without a path, or all. */
 static size_t images_ready(const struct images *images, bool all)

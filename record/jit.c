@@ -1,4 +1,4 @@
-/* Generated code.
+/* Copies the descriptions of generated code.
  * SPDX-License-Identifier: MIT */
 #include "record/jit.h"
 

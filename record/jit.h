@@ -1,4 +1,4 @@
-/* Generated code: copies the descriptions that programs write into the profile.
+/* Copies the descriptions of generated code, which programs write, into the profile.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_JIT_H
 #define RECORD_JIT_H

@@ -1,4 +1,4 @@
-/* When the next sample is due.
+/* Determines when the next sample is due.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/pace.h"
 

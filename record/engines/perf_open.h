@@ -1,9 +1,9 @@
 /* Opens events of perf_event_open for the perf engine.
  *
  * Three kinds of events are attached to a thread:
- *   counter   one per CPU, inherited by the threads and processes that the thread creates. It counts
- *             CPU time, owns the ring of that CPU, and reports mappings, names, forks and ends. When
- *             a thread that inherited it ends, it reports the CPU time of that thread
+ *   counter   one per CPU, inherited by the threads and processes that the thread creates. It
+ *             counts CPU time, owns the ring of that CPU, and reports mappings, names, forks and
+ *             ends. When a thread that inherited it ends, it reports the CPU time of that thread
  *             (PERF_RECORD_READ).
  *   clock     only for a thread that inherited no counter: counts its own CPU time.
  *   sampler   one per CPU, inherited: takes the samples, which go into the ring of the CPU.

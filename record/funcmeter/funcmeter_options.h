@@ -10,8 +10,8 @@
 #include "record/funcmeter/session.h"
 #include "record/power_options.h"
 
-/* How calls are counted: by changing code, by breakpoints of the kernel, or by whichever of these
- * is possible. */
+/* The method of counting calls: by changing code, by breakpoints of the kernel, or by whichever of
+ * these is possible. */
 enum meter_method { METHOD_PATCH, METHOD_UPROBE, METHOD_AUTO };
 
 struct funcmeter_options {

@@ -75,7 +75,7 @@ static uint64_t first_back(const struct state *t, uint64_t last)
     return t->frames[last].back;
 }
 
-/* How a function signs its return address. */
+/* The way in which a function signs its return address. */
 enum signature { PLAIN, KEY_A, KEY_B };
 
 /* Returns how the function of F signs with its first instruction, if it does. A signature has few

@@ -135,7 +135,7 @@ struct meter_header {
 #define METER_FILE_SIZE                                                                            \
     (METER_INTERVALS_AT + (uint64_t)METER_INTERVALS * sizeof(struct meter_interval))
 
-/* What a hook does in addition to counting. */
+/* The effects of a hook in addition to counting. */
 enum meter_kind {
     METER_TIMED = 1,      /* watches the exit */
     METER_UNWIND = 2,     /* of an unwinder: puts the return addresses back */
