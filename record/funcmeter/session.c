@@ -92,7 +92,8 @@ static bool transfer(int fd, uint8_t *data, size_t size, bool out)
     return true;
 }
 
-/* Returns whether the program has the same user: others are not answered. */
+/* Returns whether the program has the same user as funcmeter, or funcmeter is root: others are not
+ * answered. */
 static bool is_friend(int fd)
 {
     struct ucred who;
