@@ -30,8 +30,8 @@ static bool is_type(const uint8_t *p)
     return true;
 }
 
-/* Reads what precedes the payload, and makes the whole block visible. Returns how many bytes of it are there, -1 on an
- * error, and 0 at the end. */
+/* Reads the bytes before the payload, and makes the whole block visible. Returns the number of
+ * bytes of it that are available, 0 at the end, or -1 on an error. */
 static int64_t open_block(struct stream *stream, struct block *block, const uint8_t **data,
                           size_t *whole, struct error *err)
 {

@@ -33,11 +33,12 @@ struct block {
  * BLOCK_MAX_PAYLOAD, or its checksum does not match. */
 int block_next(struct stream *stream, struct block *block, struct error *err);
 
-/* For salvage, after block_next failed: the beginning of the payload of a block in which the stream ends, unchecked. Returns
- * 1, 0 if it failed for another reason, or -1 if reading fails. Consumes the block. */
+/* For salvage, after block_next has failed: if the stream ends inside a block, sets BLOCK to the
+ * part of its payload that is there, without checking it, and consumes it. Returns 1; 0 if
+ * block_next failed for another reason; or -1 if reading fails. */
 int block_part(struct stream *stream, struct block *block, struct error *err);
 
-/* May a reader that does not support the block skip it? */
+/* Returns whether a reader that does not support BLOCK may skip it. */
 static inline bool block_is_optional(const struct block *block)
 {
     return block->type[0] >= 'a' && block->type[0] <= 'z';

@@ -9,7 +9,8 @@
 /* The checksum of SIZE bytes of DATA. */
 uint64_t block_sum(const void *data, size_t size);
 
-/* The same with AVX-512 or AVX2, for block_sum: only where the processor has it. Clang would not use it: it ignores the pragma. */
+/* The same with AVX-512 or AVX2, called by block_sum if the processor supports it. Not for Clang,
+ * which ignores the pragma. */
 #if defined(__x86_64__) && !defined(__clang__)
 #define BLOCK_SUM_COPIES
 #endif

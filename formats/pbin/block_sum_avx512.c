@@ -1,5 +1,5 @@
-/* The checksum of blocks with AVX-512, which takes a third of the time. xxHash chooses instructions when it is compiled, hence
- * a copy in a file of its own.
+/* The checksum of blocks with AVX-512, which takes a third of the time. xxHash selects its
+ * instructions at compile time, hence a copy in a separate file.
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin/block_sum.h"
 

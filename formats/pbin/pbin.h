@@ -33,15 +33,15 @@ struct pbin_meta {
     char *started; /* RFC 3339, UTC */
     char *dialect; /* the format from which the profile was converted */
     char *tool;    /* the program that wrote it, with version */
-    char *unit;    /* of the PMU value: A, V, W, or as the profile says */
+    char *unit;    /* of the PMU value: A, V, W, or any other that the profile records */
     char *value;   /* names of the sources of the PMU value, joined by " + " */
     char *scope;   /* what they measure: package, dram, board, ...; joined by ", " */
     char *keys;    /* aggregated: names of the key columns, separated by ','; NULL: full profile */
     char *attribution; /* aggregated: the options by which samples were weighed, see pbin.5 */
     uint64_t pmu;      /* enum pmu_kind */
     double volts;      /* supply voltage [V] for a current; 0: unknown */
-    double
-        baseline_w; /* power without the program [W], of the sources of the PMU value; 0: unknown */
+    /* power of the sources of the PMU value without the program [W]; 0: unknown */
+    double baseline_w;
     double unattributed;    /* aggregated: energy in no row [J], over all runs */
     uint64_t cpus;          /* CPUs that the program could use; 0: unknown */
     uint64_t wall_ns;       /* wall time of the run [ns] */
@@ -52,18 +52,19 @@ struct pbin_meta {
     uint64_t cpu_time;      /* 1: samples have the CPU time of their threads */
     uint64_t times;         /* 1: samples have the time at which they were taken */
     uint64_t own_intervals; /* enum pbin_own */
-    uint64_t
-        divided; /* samples of a thread that share its CPU time equally; 0, 1: each has its own */
+    /* the number of samples of a thread that share its CPU time equally; 0, 1: each has its own */
+    uint64_t divided;
 };
 
 /* The time that the program counter of a sample represents. */
 enum pbin_own {
-    PBIN_OWN_NONE,   /* a sample is the moment at which it was seen */
-    PBIN_OWN_RANDOM, /* it was seen at a random moment of the interval before the sample */
-    PBIN_OWN_ALIKE   /* the same, and what was between two such moments is like what was before */
+    PBIN_OWN_NONE,   /* the moment at which the sample was taken */
+    PBIN_OWN_RANDOM, /* the interval before the sample; seen at a random moment of it */
+    PBIN_OWN_ALIKE   /* the same; the time between two such moments is mostly like that before */
 };
 
-/* Are entries complete counts of calls (dialect "funcmeter")? Then they are added when rows are joined. */
+/* Returns whether entries are complete counts of calls (dialect "funcmeter"). If so, they are added
+ * when rows are joined. */
 bool pbin_entries_are_calls(const struct pbin_meta *meta);
 
 void pbin_meta_free(struct pbin_meta *meta);
@@ -117,7 +118,7 @@ struct pbin_source {
     uint8_t role;     /* 1: part of the PMU value, 0: additional */
 };
 
-/* Does the source count energy? */
+/* Returns whether SOURCE counts energy. */
 bool pbin_source_is_counter(const struct strings *strings, const struct pbin_source *source);
 
 /* The checksum of a source file when the binary was compiled. A file can have several if units were compiled at
@@ -127,15 +128,15 @@ struct pbin_checksum {
     uint32_t md5;          /* of its contents, lower-case hexadecimal */
 };
 
-/* Is TEXT 32 lower-case hexadecimal digits? */
+/* Returns whether TEXT consists of 32 lower-case hexadecimal digits. */
 bool pbin_is_md5(const char *text);
 
 struct pbin_reading {
     uint32_t source; /* its number */
     uint64_t time;   /* since the start of the run [ns] */
-    uint64_t
-        value; /* energy: counts since its first reading; others: bits of a double in its unit */
-    uint64_t busy; /* CPU time used by all processes of the machine until then [ns], 0: unknown */
+    /* energy: counts since its first reading; others: bits of a double in its unit */
+    uint64_t value;
+    uint64_t busy; /* CPU time used by all processes of the machine so far [ns], 0: unknown */
 };
 
 /* One row of an aggregated profile. Sums over runs are exact integers, so merging is associative and
@@ -158,8 +159,9 @@ struct pbin_sums {
 struct pbin_sums pbin_sums_of_run(exact samples, uint64_t entries, exact time, exact energy);
 bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from);
 
-/* The keys that rows can have, from coarse to fine, then comm: the name, whether it is a text or a number, and whether
- * the number 0 is a value (on some boards threads have the numbers of cores) or means unknown. NULL after the last. */
+/* The keys that rows can have: the name, whether the key is a text or a number, and whether the
+ * number 0 is a value (on some boards, threads have the numbers of cores) or means unknown. The
+ * keys up to pc are in order from coarse to fine. NULL after the last key. */
 struct pbin_key {
     const char *name;
     bool is_text;
@@ -174,10 +176,10 @@ struct pbin_keys {
     int key[PBIN_MAX_KEYS];
     size_t count;
     bool offsets; /* program counters are offsets in their files; not changed by pbin_keys_parse */
-    bool
-        caller; /* samples in the kernel count as in the user code that called it; not changed by pbin_keys_parse */
-    uint64_t
-        only_target; /* bits: numbers of keys that only rows of the target binary have; not changed by pbin_keys_parse */
+    /* samples in the kernel count as in the user code that called it; also not changed by it */
+    bool caller;
+    /* the same: bits for the numbers of keys that only rows of the target binary have */
+    uint64_t only_target;
 };
 
 /* Parses NAMES, joined by commas. Returns 0, or -1 with ERR filled for FILE (NULL: a command line): an unknown name, or
@@ -191,7 +193,7 @@ struct pbin_keys pbin_keys_of(const char *names);
 size_t pbin_keys_index(const struct pbin_keys *keys, const char *name);
 
 struct pbin_row {
-    uint64_t key[PBIN_MAX_KEYS]; /* string number or value, as the key column says */
+    uint64_t key[PBIN_MAX_KEYS]; /* string number or value, depending on the key column */
     struct pbin_sums sums;
 };
 
@@ -217,16 +219,16 @@ struct pbin_measure {
     enum pbin_measure_join join;
 };
 
-/* The value of a measure in a row: over all runs that have it. */
+/* The value of a measure in a row, over all runs that have one. */
 struct pbin_value {
     exact value;        /* the sum, minimum or maximum */
-    uint64_t runs;      /* 0: there is none */
-    struct wide square; /* of sums: the sum over runs of their squares, */
+    uint64_t runs;      /* 0: no value */
+    struct wide square; /* of sums: the sum of their squares over runs, */
     exact least, most;  /* and their extremes */
 };
 
-/* pbin_value_of_run returns the value of a single run. pbin_value_merge joins FROM, of other runs, to TO; it returns
- * false if a sum overflows. */
+/* pbin_value_of_run returns the value of a single run. pbin_value_merge merges FROM, the value of
+ * other runs, into TO; it returns false if a sum overflows. */
 struct pbin_value pbin_value_of_run(exact value);
 bool pbin_value_merge(struct pbin_value *to, const struct pbin_value *from,
                       enum pbin_measure_join join);
@@ -260,8 +262,8 @@ struct pbin_arc {
     uint64_t count;
 };
 
-/* The data for least squares in an aggregated profile: columns, and sums of their products over the windows of the
- * sensor. */
+/* The data for least squares in an aggregated profile: columns, and the sums of their products over
+ * sensor windows. */
 enum pbin_fit_kind { PBIN_FIT_TIME, PBIN_FIT_ENERGY, PBIN_FIT_REST, PBIN_FIT_ROW };
 enum { PBIN_FIT_GROUPS = 21 /* the last: uncorrected minus corrected sums */ };
 
@@ -269,9 +271,9 @@ struct pbin_fit_column {
     enum pbin_fit_kind kind;
     uint64_t key[PBIN_MAX_KEYS]; /* as in a row */
     exact cpu;                   /* [2^-32 ns] */
-    exact
-        switched; /* squares of intervals between two rows [ns^2]; of the first: complete windows, of
-                     the second: of waiting */
+    /* sum of the squares of intervals between two rows [ns^2]; in the first column, the number of
+     * complete windows; in the second, the sum for waiting */
+    exact switched;
 };
 
 struct pbin_fit_sum {
@@ -302,11 +304,12 @@ uint32_t pbin_define_measure(struct pbin_writer *writer, const struct pbin_measu
 /* Declares that samples have a value of SOURCE in addition to their PMU value. Call it before the first sample. */
 void pbin_declare_value(struct pbin_writer *writer, uint32_t source);
 
-/* Declares that thread samples have a second CPU time: EQUAL_NS of a room. Call it before the first sample. */
+/* Declares that thread samples have a second CPU time, EQUAL_NS of a room. Call it before the first
+ * sample. */
 void pbin_declare_equal(struct pbin_writer *writer);
 
-/* Appends a reading of a defined source. The readings of a source must be in order of time, and each must precede the
- * samples that are later. */
+/* Appends a reading of a defined source. The readings of a source must be in order of time, and
+ * each must precede all samples that are later. */
 void pbin_put_reading(struct pbin_writer *writer, const struct pbin_reading *reading);
 
 /* Sets the CPU time that all processes of the machine used in the intervals of the next SAMPLES samples of the batch.
@@ -326,15 +329,15 @@ struct pbin_thread_sample {
 enum { PBIN_MAX_OPAQUE = 1024 };
 void pbin_put_opaque(struct pbin_writer *writer, const uint8_t *bytes, size_t size, size_t count);
 
-/* Would another sample of COUNT threads write the batch? The locations to which its samples refer must be defined
- * before that. */
+/* Returns whether appending another sample of COUNT threads would write the batch first. The
+ * locations to which the samples of the batch refer must be defined before it is written. */
 bool pbin_batch_is_full(const struct pbin_writer *writer, size_t count);
 int pbin_put_sample(struct pbin_writer *writer, uint64_t interval_ns, double value,
                     const struct pbin_thread_sample *threads, size_t count);
 
-/* For callers that fill in the columns themselves: room for SAMPLES samples with THREAD_SAMPLES threads in total, at
- * least for one sample of COUNT threads; borrowed until the next call on the writer. Returns 0, or -1 if writing
- * fails. */
+/* For callers that fill in the columns themselves: room for SAMPLES samples with THREAD_SAMPLES
+ * thread samples in total, enough for at least one sample of COUNT threads. Borrowed until the next
+ * call on the writer. Returns 0, or -1 if writing fails. */
 struct pbin_room {
     size_t samples, thread_samples;
     uint64_t *interval_ns, *value_bits, *threads; /* [samples] */
@@ -358,8 +361,9 @@ void pbin_put_fit_column(struct pbin_writer *writer, const struct pbin_fit_colum
                          size_t key_count);
 void pbin_put_fit_sum(struct pbin_writer *writer, const struct pbin_fit_sum *sum);
 
-/* If RESULT (0 or -1) of what was written is 0, writes all pending data and the trailer; without a trailer, readers detect the
- * incomplete output. Frees WRITER. Returns RESULT, or -1 if writing fails. */
+/* If RESULT, the caller's result so far (0 or -1), is 0, writes all pending data and the trailer.
+ * Readers recognise incomplete output by the missing trailer. Frees WRITER. Returns RESULT, or -1
+ * if writing fails. */
 int pbin_writer_close(struct pbin_writer *writer, int result);
 
 /* ---- reading ---- */
@@ -373,16 +377,16 @@ struct pbin_samples {
     const uint64_t *thread;      /* [thread_sample_count]: all of the batch, sample by sample */
     const uint64_t *location;    /* [thread_sample_count] */
     const uint64_t *cpu_ns;      /* [thread_sample_count] */
-    /* [thread_sample_count] CPU time if successive sightings of a thread shared theirs equally; NULL: as CPU_NS; only
-     * with PBIN_WANT_EQUAL */
+    /* [thread_sample_count]: CPU time if successive sightings of a thread share theirs equally;
+     * NULL: the same as CPU_NS; only with PBIN_WANT_EQUAL */
     const uint64_t *equal_ns;
-    const double *
-        busy_ns; /* [count] CPU time of the machine in the interval; NULL: unknown; only with PBIN_WANT_BUSY */
-    const uint8_t *
-        opaque; /* [count * opaque_size] non-numeric values; NULL: none; only with PBIN_WANT_OPAQUE */
+    /* [count]: CPU time of the machine in the interval; NULL: unknown; only with PBIN_WANT_BUSY */
+    const double *busy_ns;
+    /* [count * opaque_size]: non-numeric values; NULL: none; only with PBIN_WANT_OPAQUE */
+    const uint8_t *opaque;
     size_t opaque_size;
     uint64_t cpu_least, cpu_most; /* bounds of the CPU times */
-    uint64_t threads_each;        /* of every sample; 0: varies, or none */
+    uint64_t threads_each;        /* of every sample; 0: their number varies, or is 0 */
     bool same_threads;            /* every sample has the same threads, in ascending order */
     bool timeless;                /* all of INTERVAL_NS is 0; false: unknown */
 };
@@ -409,8 +413,8 @@ struct pbin_batch {
     struct pbin_arc arc;
     struct pbin_reading reading;       /* only with PBIN_WANT_READINGS */
     struct pbin_fit_column fit_column; /* only with PBIN_WANT_FIT */
-    struct pbin_fit_sum fit_sum;       /* the same; refers to columns delivered before */
-    struct pbin_measured measured;     /* only with PBIN_WANT_MEASURES; of a row delivered before */
+    struct pbin_fit_sum fit_sum;       /* the same; refers to columns delivered earlier */
+    struct pbin_measured measured;   /* only with PBIN_WANT_MEASURES; of a row delivered earlier */
     struct pbin_histogram histogram; /* the same; its buckets are borrowed until pbin_reader_next */
 };
 
@@ -421,8 +425,9 @@ struct pbin_choice {
     const char *value; /* source whose values replace the PMU values; NULL: do not replace them */
 };
 
-/* Reads signature and META; with a value, also the definitions before the first sample, and META describes that value.
- * STREAM and the text in CHOICE are borrowed until pbin_reader_close. Returns NULL with ERR filled. */
+/* Reads the signature and META. If CHOICE has a value, also reads the definitions before the first
+ * sample, and makes META describe that value. STREAM and the text in CHOICE are borrowed until
+ * pbin_reader_close. Returns NULL with ERR filled. */
 struct pbin_reader *pbin_reader_open(struct stream *stream, struct pbin_choice choice,
                                      struct error *err);
 void pbin_reader_close(struct pbin_reader *reader);
@@ -432,7 +437,7 @@ void pbin_reader_close(struct pbin_reader *reader);
  * first pbin_reader_next; the stream must be seekable. */
 void pbin_reader_part(struct pbin_reader *reader, uint64_t begin, uint64_t end);
 
-/* What pbin_reader_next skips by default. */
+/* The data that pbin_reader_next skips by default. */
 enum pbin_wanted {
     PBIN_WANT_READINGS = 1,
     PBIN_WANT_BUSY = 2,      /* the CPU time of the machine, with samples */
@@ -442,7 +447,7 @@ enum pbin_wanted {
     PBIN_WANT_EQUAL = 32,    /* CPU times if sightings shared them equally, with samples */
 };
 
-/* Makes pbin_reader_next deliver WHAT, too. */
+/* Makes pbin_reader_next also deliver WHAT. */
 void pbin_reader_want(struct pbin_reader *reader, enum pbin_wanted what);
 
 /* The CHOICE of pbin_reader_open. */
@@ -451,22 +456,23 @@ struct pbin_choice pbin_reader_choice(const struct pbin_reader *reader);
 /* The stream of the reader; borrowed. */
 struct stream *pbin_reader_stream(const struct pbin_reader *reader);
 
-/* Reads the trailer at the end of STREAM, which must be seekable. Returns whether there is one. Use it only to choose
- * how to read the profile, because nothing else is checked. */
+/* Reads the trailer at the end of STREAM, which must be seekable. Returns false if there is none.
+ * Use it only to choose how to read the profile, because nothing else is checked. */
 struct pbin_counts {
     uint64_t samples, thread_samples;
     uint32_t strings, maps, threads, locations, runs, rows, arcs;
 };
 bool pbin_peek_trailer(struct stream *stream, struct pbin_counts *counts);
 
-/* Returns 1 with BATCH filled, 0 at the end (after a correct trailer), or -1: damaged, or "truncated
- * after N samples". */
+/* Returns 1 with BATCH filled, 0 at the end (after a correct trailer), or -1 with ERR filled: the
+ * profile is damaged, or "truncated after N samples". */
 int pbin_reader_next(struct pbin_reader *reader, struct pbin_batch *batch, struct error *err);
 
-/* Was a truncated stream salvaged? Only after pbin_reader_next returned 0. */
+/* Returns whether a truncated stream was salvaged. Valid only after pbin_reader_next has returned
+ * 0. */
 bool pbin_reader_cut(const struct pbin_reader *reader);
 
-/* If so, warns where and why the rest of NAME was lost. */
+/* If a truncated stream was salvaged, warns where and why the rest of NAME was lost. */
 void pbin_reader_warn_cut(const struct pbin_reader *reader, const char *name,
                           struct reporter *reporter);
 

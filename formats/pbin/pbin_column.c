@@ -77,7 +77,7 @@ void column_put(struct buffer *buffer, const uint64_t *values, size_t count)
     buffer->size -= 8;
 }
 
-/* One unaligned load covers up to 57 bits, whatever bit they start at. */
+/* One unaligned load covers up to 57 bits, at whatever bit they start. */
 static void unpack_narrow(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
                           size_t count)
 {
@@ -117,7 +117,8 @@ void column_free(struct column *c)
     buffer_free(&c->packed);
 }
 
-/* Aligned, because vectors that straddle cache lines are slow; never NULL. Existing values are lost. */
+/* Makes room for COUNT values: aligned, because vectors that straddle cache lines are slow, and
+ * never NULL. Existing values are lost. */
 static void reserve(struct column *c, size_t count)
 {
     if (count < c->capacity)
@@ -146,7 +147,8 @@ static void unpack(struct column *c, const uint8_t *packed, unsigned width, uint
     c->bounds = (struct column_bounds){base, base + most};
 }
 
-/* Threads repeat in the same order block after block, and a constant column has 9 bytes: comparing is cheaper than
+/* Returns whether the packed data is the same as in the previous block. Threads repeat in the same
+ * order in every block, and a constant column has 9 bytes, so comparing is cheaper than
  * unpacking. */
 static bool is_as_before(struct column *c, const uint8_t *data, size_t size, size_t count)
 {

@@ -18,7 +18,7 @@ struct column_bounds {
     uint64_t least, most;
 };
 
-/* A column that is read block by block. Empty when zeroed; column_free releases its memory. */
+/* A column, read block by block. Empty when zeroed; column_free releases its memory. */
 struct column {
     uint64_t *values; /* [count] */
     size_t count, capacity;
@@ -38,8 +38,9 @@ struct column_bounds column_range(const uint64_t *values, size_t count);
 void column_pack(uint8_t *packed, const uint64_t *values, size_t count, uint64_t base,
                  unsigned width);
 
-/* The portable part of column_get, for values of WIDTH bits, 0 to 64; with AVX-512 or AVX2, column_get is
- * faster and gives the same result. At least 8 bytes must be readable after the values. */
+/* The portable part of column_get: unpacks values of WIDTH bits, 0 to 64. With AVX-512 or AVX2,
+ * column_get is faster and gives the same result. At least 8 bytes must be readable after the
+ * values. */
 void column_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
                    size_t count);
 

@@ -1,7 +1,8 @@
 /* Unpacks columns with AVX2, eight values at a time.
  *
- * Eight values fill exactly WIDTH bytes. 16 bytes, from where the first begins, cover two of them; two of these loads make a
- * vector of four values, and one shuffle and one set of shifts fit every group of eight.
+ * Eight values fill exactly WIDTH bytes. 16 bytes, starting where the first value begins, cover two
+ * values. Two such loads make a vector of four values, and the same shuffles and shifts fit every
+ * group of eight.
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin/pbin_column_avx2.h"
 
@@ -13,7 +14,8 @@ bool column_avx2_supported(void)
     return __builtin_cpu_supports("avx2");
 }
 
-/* How four values become lanes: the bytes of each, counted from the first byte of its pair, and the bits to drop. */
+/* How four values are moved to lanes: the bytes of each value, counted from the first byte of its
+ * pair, and the number of bits to drop. */
 struct four {
     size_t at[2]; /* first byte of each pair */
     uint8_t from[32];

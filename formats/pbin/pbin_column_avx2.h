@@ -7,12 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Does the processor have AVX2? */
+/* Returns whether the processor supports AVX2. */
 bool column_avx2_supported(void);
 
-/* Unpacks the first of GROUPS * 8 values of BASE plus 1 to AVX512_MAX_WIDTH bits; a group takes WIDTH bytes. At least
- * 8 bytes must be readable after the last value. Returns how many groups: the last few are left, because loads of 16
- * bytes pass their end. Sets *MOST to their largest difference from BASE. */
+/* Unpacks most of GROUPS * 8 values: BASE plus 1 to AVX512_MAX_WIDTH bits each, WIDTH bytes per
+ * group. At least 8 bytes must be readable after the last value. Returns the number of groups
+ * unpacked; the last few are left, because loads of 16 bytes would pass their end. Sets *MOST to
+ * the largest difference from BASE among the unpacked values. */
 size_t column_avx2_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
                           size_t groups, uint64_t *most);
 

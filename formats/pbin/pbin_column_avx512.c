@@ -1,7 +1,7 @@
 /* Packs and unpacks columns with AVX-512, eight values at a time.
  *
- * Eight values fill exactly WIDTH bytes, and 8 bytes cover each of them, so one shuffle and one set of shifts fit every
- * group of eight.
+ * Eight values fill exactly WIDTH bytes, and 8 bytes cover each value, so that the same shuffle and
+ * shifts fit every group of eight.
  *
  *   bytes   |0       |1       |2       |...          lane 0: bytes 0.. >> 0
  *   values  |000000000000|111111111111|2222...       lane 1: bytes 1.. >> 4      (WIDTH 12)
@@ -32,7 +32,8 @@ pack_words(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *value
     }
 }
 
-/* Wider values: those in even lanes share no byte, nor do those in odd lanes, so each byte is the OR of two. */
+/* Wider values: no two values in even lanes share a byte, and no two in odd lanes do, so each byte
+ * is the OR of at most two values. */
 __attribute__((target("avx512f,avx512bw,avx512vbmi"))) static void
 pack_bytes(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values, size_t groups)
 {

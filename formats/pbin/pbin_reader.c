@@ -16,9 +16,10 @@
 enum { MAX_FRAMES = 4096 };
 #define NO_SOURCE UINT32_MAX
 
-/* Limits for the contents of a profile: a fixed amount, and an amount for each byte of the file, which may be
- * compressed. A definition takes up about as much memory as it has bytes. A sample block of constant columns has 65536
- * samples, or 2^20 samples of threads, in 118 bytes. A value of a measure takes up six times its bytes. */
+/* Limits for the contents of a profile: a fixed amount, and an amount for each byte of the file,
+ * which may be compressed. A definition takes up about as much memory as it has bytes. A sample
+ * block of constant columns contains 65536 samples, or 2^20 thread samples, in 118 bytes. A value
+ * of a measure takes up six times its bytes. */
 #define FREE_DEFINED  (UINT64_C(64) << 20)
 #define FREE_SAMPLES  (UINT64_C(1) << 26)
 #define FREE_MEASURED (UINT64_C(1) << 20)
@@ -28,7 +29,7 @@ struct pbin_reader {
     struct stream *stream;
     struct pbin_choice choice;
     bool cut, ended;
-    struct error damage; /* where it was CUT, and why; no text: it just ends */
+    struct error damage; /* where and why the stream was CUT; no text: it just ends */
     struct pbin_meta meta;
     struct pbin_keys keys;
     struct strings *strings;
@@ -43,7 +44,7 @@ struct pbin_reader {
     struct pbin_checksum *checksums;
     size_t map_capacity, thread_capacity, location_capacity, frame_capacity, caller_capacity,
         source_capacity, measure_capacity, checksum_capacity;
-    size_t caller_count;         /* locations that CALLERS covers */
+    size_t caller_count;         /* number of locations that CALLERS covers */
     unsigned wanted;             /* enum pbin_wanted */
     struct pbin_bucket *buckets; /* [LOG_BUCKETS] of the histogram read last; NULL: none yet */
     uint32_t fit_columns;
@@ -51,12 +52,12 @@ struct pbin_reader {
     uint64_t defined;  /* in blocks of definitions [bytes] */
     uint64_t measured; /* values of measures, and buckets */
     uint32_t runs, rows, arcs;
-    enum pbin_item item; /* what the open member block holds; PBIN_END: no block is open */
-    uint32_t left;       /* members that it still has */
+    enum pbin_item item; /* the kind of members in the open block; PBIN_END: no block is open */
+    uint32_t left;       /* members of it that have not been read */
     struct block block;
-    uint64_t begin, end; /* offsets of the sample blocks that are wanted */
+    uint64_t begin, end; /* offsets of the wanted sample blocks */
     struct sample_columns columns;
-    uint32_t source; /* whose values replace the PMU values, NO_SOURCE: none */
+    uint32_t source; /* source whose values replace the PMU values, NO_SOURCE: none */
     bool has_values; /* VALUES are those of the next sample block */
     struct column values;
     bool has_busy; /* runs of the next sample block have been read */
@@ -80,7 +81,7 @@ static int fail(struct pbin_reader *r, struct error *err, const char *what)
                      what);
 }
 
-/* Is COUNT more than FREE plus PER_BYTE for each byte read from the file? */
+/* Whether COUNT is more than FREE plus PER_BYTE for each byte read from the file. */
 static bool is_too_much(const struct pbin_reader *r, uint64_t count, uint64_t free,
                         uint64_t per_byte)
 {
@@ -290,14 +291,14 @@ static void read_location(struct pbin_reader *r, struct cursor *in)
         read_frame(r, in);
 }
 
-/* Makes CALLERS as long as there are locations. */
+/* Extends CALLERS to all locations. */
 static void cover_locations(struct pbin_reader *r)
 {
     while (r->caller_count < r->all.location_count)
         *MEM_APPEND(r->callers, r->caller_count, r->caller_capacity) = PBIN_NO_CALLER;
 }
 
-/* A look-up goes one step, so that a ring of callers does no harm. */
+/* A cycle of callers does no harm, because look-ups go only one step. */
 static void read_caller(struct pbin_reader *r, struct cursor *in)
 {
     size_t count = r->all.location_count;
@@ -333,15 +334,15 @@ static void read_checksum(struct pbin_reader *r, struct cursor *in)
         in->bad = true;
 }
 
-/* Names of measures are those of columns: at most PBIN_MEASURE_NAME lower-case letters, digits and underscores, beginning with
- * a letter. */
+/* The name of a measure becomes that of a column: at most PBIN_MEASURE_NAME lower-case letters,
+ * digits and underscores, beginning with a letter. */
 static bool is_measure_name(const char *name)
 {
     size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
     return name[0] >= 'a' && name[0] <= 'z' && name[length] == '\0' && length <= PBIN_MEASURE_NAME;
 }
 
-/* No two measures have the same name. */
+/* Reads a measure, whose name must differ from all earlier ones. */
 static void read_measure(struct pbin_reader *r, struct cursor *in)
 {
     struct pbin_measure measure = {.name = string_number(r, in), .unit = string_number(r, in)};
@@ -370,7 +371,7 @@ static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
         return fail_amplified(r, err, "more definitions");
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--)
         one(r, in);
-    if (in->bad) { /* a salvaged profile omits what a damaged block defines */
+    if (in->bad) { /* a salvaged profile omits the definitions of a damaged block */
         r->all = before;
         fail(r, err, "too short for its count, or refers to something undefined");
     }
@@ -388,7 +389,8 @@ static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
     return in->bad ? -1 : 0;
 }
 
-/* Reads the open block if it holds definitions. Returns 1, 0 for another type of block, or -1. */
+/* Reads the open block if it contains definitions. Returns 1, 0 for another type of block, or -1 on
+ * an error. */
 static int read_definitions(struct pbin_reader *r, struct error *err)
 {
     static const struct {
@@ -489,7 +491,8 @@ static void read_fit_sum(struct pbin_reader *r, struct cursor *in, struct pbin_f
         in->bad = true;
 }
 
-/* Is MEASURE, of a histogram or not, defined, and ROW known? */
+/* Whether MEASURE is defined, is a histogram if and only if HISTOGRAM is set, and ROW has been
+ * read. */
 static bool is_measured(const struct pbin_reader *r, uint32_t row, uint32_t measure, bool histogram)
 {
     return row < r->rows && measure < r->all.measure_count &&
@@ -562,8 +565,8 @@ static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct e
     return 1;
 }
 
-/* Prepares the open block for next_member if it holds rows, runs, arcs, or other members that are wanted. Returns 1,
- * 0 for another type of block, or -1. */
+/* Prepares the open block for next_member if it contains rows, runs, arcs, or other wanted members.
+ * Returns 1, 0 for another type of block, or -1 on an error. */
 static int open_members(struct pbin_reader *r, struct error *err)
 {
     static const struct {
@@ -592,7 +595,7 @@ static int open_members(struct pbin_reader *r, struct error *err)
     return r->block.in.bad ? fail(r, err, "too short to hold a count") : 1;
 }
 
-/* The CPU time of the machine in runs of the samples of the next block. */
+/* Reads the CPU time of the machine, given for runs of samples of the next sample block. */
 static int read_busy(struct pbin_reader *r, struct error *err)
 {
     struct cursor *in = &r->block.in;
@@ -613,7 +616,7 @@ static int read_busy(struct pbin_reader *r, struct error *err)
     return 0;
 }
 
-/* Spreads CPU_NS over COUNT samples by their intervals. */
+/* Divides CPU_NS among COUNT samples in proportion to their intervals. */
 static void spread_busy(const uint64_t *interval_ns, size_t count, double cpu_ns, double *busy)
 {
     double time = 0;
@@ -624,7 +627,7 @@ static void spread_busy(const uint64_t *interval_ns, size_t count, double cpu_ns
         busy[i] = (double)interval_ns[i] * rate + each;
 }
 
-/* Adds this CPU time to the samples that have been read. Returns 0, or -1. */
+/* Adds the CPU time of the machine to the samples just read. Returns 0, or -1. */
 static int take_busy(struct pbin_reader *r, struct pbin_samples *s, struct error *err)
 {
     size_t at = 0;
@@ -646,7 +649,7 @@ static int take_busy(struct pbin_reader *r, struct pbin_samples *s, struct error
     return 0;
 }
 
-/* Values that are not numbers, of the samples of the next block. */
+/* Reads the non-numeric values of the samples in the next sample block. */
 static int read_opaque(struct pbin_reader *r, struct error *err)
 {
     struct cursor *in = &r->block.in;
@@ -732,7 +735,7 @@ static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct 
     return 1;
 }
 
-/* The values of a source in the next block of samples, if they were chosen. */
+/* Reads the values of a source for the next sample block, if this source was chosen. */
 static int read_values(struct pbin_reader *r, struct error *err)
 {
     struct cursor *in = &r->block.in;
@@ -818,7 +821,7 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
                : fail(r, err, "required but unknown: written by a newer version");
 }
 
-/* The stream ended or failed before the trailer. */
+/* Handles a stream that ended or failed before the trailer. */
 static int end_early(struct pbin_reader *r, struct error *damage, struct error *err)
 {
     r->cut = true;
@@ -835,7 +838,8 @@ static int end_early(struct pbin_reader *r, struct error *damage, struct error *
                      r->samples, damage->text[0] != '\0' ? ": " : "", damage->text);
 }
 
-/* Counts the samples before the wanted part and ends after it. Returns 0 where the next block is to be read, or -1. */
+/* Skips the sample blocks before the wanted part, counting their samples, and ends after the part.
+ * Returns 0 if the next block is to be read, or -1 on an error. */
 static int skip_to_part(struct pbin_reader *r, struct error *err)
 {
     const uint8_t *data;
@@ -905,7 +909,7 @@ static int read_ahead(struct pbin_reader *r, struct error *err)
     }
 }
 
-/* The only source of the PMU values, NO_SOURCE: there is none, or several. */
+/* The only source of the PMU values; NO_SOURCE if there is none or more than one. */
 static uint32_t only_part(const struct pbin_reader *r)
 {
     uint32_t found = NO_SOURCE;
@@ -919,7 +923,7 @@ static uint32_t only_part(const struct pbin_reader *r)
     return found;
 }
 
-/* Reports that there is no source of the chosen name. Returns -1. */
+/* Reports that no source has the chosen name. Returns -1. */
 static int fail_choice(struct pbin_reader *r, struct error *err)
 {
     char names[256] = "";
@@ -945,14 +949,14 @@ static void describe_value(struct pbin_reader *r, const struct pbin_source *sour
     int kind = pmu_kind_parse(strings_get(r->strings, source->kind));
     const char *name = strings_get(r->strings, source->name);
     if (r->meta.value == NULL || strcmp(r->meta.value, name) != 0)
-        r->meta.baseline_w = 0; /* it is that of the PMU value */
+        r->meta.baseline_w = 0; /* which is that of the PMU value */
     r->meta.pmu = counter ? PMU_POWER : kind > PMU_NONE ? (uint64_t)kind : PMU_CUSTOM;
     set_text(&r->meta.unit, counter ? "W" : strings_get(r->strings, source->unit));
     set_text(&r->meta.value, name);
     set_text(&r->meta.scope, strings_get(r->strings, source->scope));
 }
 
-/* Finds the source of the values that were chosen. Returns 0, or -1. */
+/* Finds the source whose values were chosen. Returns 0, or -1. */
 static int choose_value(struct pbin_reader *r, struct error *err)
 {
     uint32_t source = 0;

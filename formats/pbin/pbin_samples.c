@@ -22,7 +22,8 @@ static bool same_threads(const uint64_t *thread, size_t n, size_t thread_samples
     return n > 0 && (thread_samples <= n || are_equal(thread + n, thread, thread_samples - n));
 }
 
-/* Whether any of VALUES is COUNT or more. The values and COUNT are below 2^63: a difference is negative only then. */
+/* Whether any of VALUES is COUNT or more. The values and COUNT must be below 2^63, so that only
+ * then a difference is negative. */
 VECTORS
 static bool any_from(const uint64_t *values, size_t size, uint64_t count)
 {
@@ -85,7 +86,7 @@ const char *sample_columns_read(struct sample_columns *c, const struct pbin_defi
         return "threads per sample do not add up to the thread samples";
     if (threads > 0 || thread > 0)
         inspect_threads(c);
-    /* what has not changed is still defined */
+    /* unchanged columns need no check: definitions are never removed */
     if ((thread > 0 && !are_below(&c->thread, all->thread_count)) ||
         (location > 0 && !are_below(&c->location, all->location_count))) {
         c->thread.packed.size = c->location.packed.size = 0;

@@ -15,8 +15,8 @@ struct sample_columns {
     struct column interval, value, threads, thread, location, cpu;
 };
 
-/* Reads the payload of a SMPL block, whose threads and locations must be among ALL. Returns NULL, or a
- * text that describes the error. At least 8 bytes must be readable after the payload. */
+/* Reads the payload of a SMPL block, whose threads and locations must be defined in ALL. Returns
+ * NULL, or a text that describes the error. At least 8 bytes must be readable after the payload. */
 const char *sample_columns_read(struct sample_columns *columns, const struct pbin_definitions *all,
                                 struct cursor *in);
 

@@ -26,7 +26,8 @@ static void widen(exact *least, exact *most, exact other_least, exact other_most
     *most = other_most > *most ? other_most : *most;
 }
 
-/* Adds entries; UINT64_MAX means "not known", so no sum may reach it. */
+/* Adds FROM to *TO. Returns whether the sum overflows or reaches UINT64_MAX, which means "not
+ * known". */
 static bool entries_overflow(uint64_t *to, uint64_t from)
 {
     if (*to == UINT64_MAX || from == UINT64_MAX) {

@@ -1,4 +1,4 @@
-/* Writes pbin in one pass: definitions first, then the samples that need them, in column blocks.
+/* Writes pbin in one pass: definitions, then the samples that refer to them, in blocks of columns.
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin/pbin.h"
 
@@ -23,7 +23,7 @@ struct pending {
     const char *type;
     struct buffer bytes;
     uint32_t count; /* in this block */
-    uint32_t total; /* ever */
+    uint32_t total; /* in all blocks */
 };
 
 /* In writing order: later kinds refer to earlier ones. */
@@ -35,7 +35,7 @@ enum {
     RUNS,
     ROWS,
     ARCS,
-    TRAILED, /* the trailer counts those before */
+    TRAILED, /* the trailer counts the kinds before this one */
     PROGRAMS = TRAILED,
     CALLERS,
     CHECKSUMS,
@@ -62,10 +62,10 @@ struct pbin_writer {
     uint64_t *thread, *location, *cpu; /* [thread_sample_capacity] */
     uint64_t *equal;                   /* the same, if HAS_EQUAL */
     bool has_equal;
-    uint64_t **more;       /* [more_count][BATCH_SAMPLES]: values in addition */
+    uint64_t **more;       /* [more_count][BATCH_SAMPLES]: additional values */
     uint32_t *more_source; /* [more_count] */
     size_t more_count, more_capacity, more_source_capacity;
-    struct buffer busy; /* of the batch: its runs */
+    struct buffer busy; /* runs of samples of the batch */
     uint32_t busy_runs;
     struct buffer opaque; /* of the batch */
     uint32_t opaque_size;
@@ -127,7 +127,7 @@ static void put_meta(struct buffer *block, const struct pbin_meta *meta)
         if (pbin_fields[i].type == 's')
             buffer_string(block, *(char *const *)field);
         else
-            buffer_u64(block, *(const uint64_t *)field); /* a double by its bits */
+            buffer_u64(block, *(const uint64_t *)field); /* or the bits of a double */
     }
     block_end(block, begin);
 }
@@ -312,7 +312,7 @@ static void put_equal(struct pbin_writer *w)
     block_end(&w->block, begin);
 }
 
-/* The additional values of the batch, a block each. */
+/* Appends the additional values of the batch, one block per source. */
 static void put_values(struct pbin_writer *w)
 {
     for (size_t i = 0; i < w->more_count; i++) {

@@ -5,7 +5,8 @@
 
 enum pmu_kind { PMU_NONE, PMU_CURRENT, PMU_VOLTAGE, PMU_POWER, PMU_CUSTOM };
 
-/* "none", "current", "voltage", "power", "custom"; and the inverse, -1 for any other name. */
+/* The name of KIND: "none", "current", "voltage", "power" or "custom"; and the inverse, which
+ * returns -1 for any other name. */
 const char *pmu_kind_name(enum pmu_kind kind);
 int pmu_kind_parse(const char *name);
 

@@ -61,7 +61,7 @@ static int resolve_value(struct raw_profile *p, enum raw_value asked, struct err
     return 0;
 }
 
-/* Options may say what the file leaves open, but not contradict it. */
+/* Options may specify a kind that the file leaves open, but not contradict the file. */
 static int resolve_kind(struct raw_profile *p, enum pmu_kind asked, struct error *err)
 {
     enum pmu_kind known = raw_pmu_kind(p);
@@ -92,8 +92,8 @@ static int read_maps(struct raw_profile *p, uint64_t at, struct error *err)
     return got < 0 ? -1 : 0;
 }
 
-/* The same for a spool, whose header has none: the files of all images, each mapping once. Texts of the extension are
- * interned: equal ones are one pointer. */
+/* The same for a spool, whose header has no VMMaps: the mappings of files of all images, each once.
+ * Texts of the extension are interned, so that equal texts have equal pointers. */
 static void adopt_mapx(struct raw_profile *p)
 {
     struct strings *known = strings_new();
@@ -134,8 +134,8 @@ static int compare_addresses(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Leaves out the VMMaps that share an address with another one: their process and time are no longer known. The first one
- * remains the first. */
+/* Leaves out VMMaps that overlap with another one, because their process and time are no longer
+ * known. The first VMMap remains the first. */
 static void drop_ambiguous_maps(struct raw_profile *p)
 {
     struct raw_vmmap *sorted = mem_alloc((p->map_count + 1) * sizeof *sorted);
@@ -163,7 +163,7 @@ static void drop_ambiguous_maps(struct raw_profile *p)
     free(sorted);
 }
 
-/* How far the readings of all sources go. Returns 0 or -1. */
+/* Finds the time up to which all sources have readings. Returns 0 or -1. */
 static int find_last_reading(struct raw_profile *p, struct error *err)
 {
     uint64_t *last_ns = mem_zalloc(p->ext.source_count, sizeof *last_ns);
@@ -179,8 +179,8 @@ static int find_last_reading(struct raw_profile *p, struct error *err)
     return got;
 }
 
-/* In a truncated profile of our sampler, lost data is not made up: without times, which are nowhere else in the file,
- * intervals are 0, and the process and mapping of a sample are unknown. */
+/* Lost data of a truncated profile of our sampler is not made up: without times, which are nowhere
+ * else in the file, intervals are 0, and the process and mapping of a sample are unknown. */
 static int drop_lost(struct raw_profile *p, bool ours, struct error *err)
 {
     const struct raw_extension *ext = &p->ext;
@@ -195,7 +195,7 @@ static int drop_lost(struct raw_profile *p, bool ours, struct error *err)
     if (p->lost_times && p->energy_ns > ext->last_ns)
         p->energy_ns = ext->last_ns;
     if (p->energy_ns != UINT64_MAX)
-        p->header.wall_us = p->header.latency_us = 0; /* of the run */
+        p->header.wall_us = p->header.latency_us = 0; /* those of the whole run */
     if (!p->lost_maps)
         return 0;
     raw_extension_forget_images(&p->ext);
@@ -323,7 +323,7 @@ static enum pmu_kind kind_by_file(const struct raw_profile *profile)
         return PMU_CURRENT;
     if (profile->value == RAW_OPAQUE || (pmu != NULL && strcmp(pmu, "none") == 0))
         return PMU_NONE;
-    if (profile->dialect == &raw_spool || aggregated) { /* its header does not say */
+    if (profile->dialect == &raw_spool || aggregated) { /* the header does not contain the kind */
         int number = said == NULL ? -1 : pmu_kind_parse(said);
         return number < 0 ? PMU_CUSTOM : (enum pmu_kind)number;
     }

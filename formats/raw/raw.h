@@ -41,20 +41,22 @@ struct raw_samples {
     size_t count, thread_sample_count; /* COUNT is at most RAW_BATCH_SAMPLES */
     /* [count]: since the start of the clock [ns]; 0 if the dialect has no times */
     const uint64_t *time_ns;
-    const double *value;     /* [count]: of the PMU; 0 without one */
+    const double *value;     /* [count]: of the PMU; 0 if there is none */
     const uint32_t *threads; /* [count]: number of thread samples of the sample */
     const uint8_t
         *opaque;        /* [count * opaque_size]: non-numeric values, for RAW_OPAQUE; NULL: none */
-    size_t opaque_size; /* at most PBIN_MAX_OPAQUE; larger values are not delivered */
+    size_t opaque_size; /* at most PBIN_MAX_OPAQUE; larger values are left out */
     const struct raw_thread_sample *thread_samples; /* [thread_sample_count], sample by sample */
-    const uint8_t *flags;    /* [thread_sample_count]: RAW_RAN, ...; NULL: unknown, all ran */
-    const uint64_t *callers; /* [thread_sample_count], valid if flags have RAW_CALLER; NULL: none */
+    /* [thread_sample_count]: RAW_RAN, ...; NULL: unknown, all count as running */
+    const uint8_t *flags;
+    /* [thread_sample_count]: valid if the flags have RAW_CALLER; NULL: none */
+    const uint64_t *callers;
 };
 
 /* A line of an aggregated profile: the number of samples at PC, and the sum of their currents [A]. */
 struct raw_histogram {
     uint64_t pc;
-    bool unknown; /* all PCs outside all VMMaps; pc is 0 */
+    bool unknown; /* the sum over all PCs outside every VMMap; pc is 0 */
     uint32_t map; /* the VMMap, UINT32_MAX if unknown; VMMaps of several processes may overlap */
     uint64_t samples;
     double current;
@@ -74,7 +76,7 @@ struct raw_header {
     uint32_t value_size; /* of the PMU value [bytes] */
 };
 
-/* Type of the PMU value in `pperf`, whose header has only its size. */
+/* Type of the PMU value in `pperf`, whose header records only its size. */
 enum raw_value {
     RAW_VALUE_AUTO,
     RAW_F64,
@@ -89,14 +91,14 @@ enum raw_value {
     RAW_U64,
     RAW_OPAQUE
 };
-/* From "f64", "i32", ...; -1 for any other name. */
+/* Returns the enum raw_value called NAME ("f64", "i32", ...); -1 for any other name. */
 int raw_value_parse(const char *name);
 
 struct raw_options {
     const char *dialect; /* its name; NULL: detect */
     char order;          /* 'l' or 'b'; 0: detect */
     enum raw_value value;
-    /* kind of the PMU values if the header is lost or says custom; PMU_NONE: not given */
+    /* kind of the PMU values if the header is lost or contains custom; PMU_NONE: not given */
     enum pmu_kind kind;
     bool salvage; /* keep every complete sample of a truncated or unfinished file */
 };
@@ -115,28 +117,30 @@ struct raw_profile {
     bool has_extension;
     bool aggregated; /* read it with raw_next_histogram instead of raw_next */
     bool has_times, has_cpu;
-    bool has_flags; /* samples have flags that describe the sighting of threads */
+    bool has_flags; /* thread samples have flags that describe the sighting */
     bool cut;       /* salvaged: the end is missing */
-    bool headless;  /* salvaged: the header is missing, with the kind of the PMU values */
+    bool headless;  /* salvaged: the header, which has the kind of the PMU values, is missing */
     /* salvaged, of our sampler: samples with number TIMED and later have lost their times */
     bool lost_times;
-    bool lost_maps;      /* the same: of processes and mappings, only the VMMaps are left */
-    uint64_t lost_flags; /* the same: thread samples of which it is unknown whether they ran */
-    /* the same: energy after this time, because it is unknown which part is the program's; UINT64_MAX: none is lost */
+    bool lost_maps;      /* the same: processes and mappings are lost, except the VMMaps */
+    uint64_t lost_flags; /* the same: number of thread samples that have lost their flags */
+    /* the same: energy after this time is lost, because the part of the program is unknown;
+     * UINT64_MAX: none is lost */
     uint64_t energy_ns;
     enum pmu_kind asked_kind;  /* as in the options */
     uint64_t records_at;       /* offset of the first sample */
-    uint64_t records_end;      /* offset after the last complete one */
+    uint64_t records_end;      /* offset after the last complete sample */
     uint64_t samples;          /* number of samples */
-    uint64_t timed;            /* of them, those that have a time in the extension */
-    uint64_t threads;          /* thread samples in all records of a full profile */
-    uint64_t done;             /* delivered so far */
+    uint64_t timed;            /* number of samples with a time in the extension */
+    uint64_t threads;          /* number of thread samples in a full profile */
+    uint64_t done;             /* samples delivered so far */
     struct raw_reader *reader; /* state of the dialect */
 };
 
-/* Detects the dialect by structure, or checks the requested one, and reads header, VMMaps and extension. STREAM
- * becomes seekable (a pipe is copied to a temporary file) and is borrowed until raw_close. Returns NULL with ERR
- * filled, which distinguishes unrecognised, ambiguous and malformed files. */
+/* Detects the dialect by structure, or checks the requested one, and reads header, VMMaps and
+ * extension. STREAM becomes seekable (a pipe is copied to a temporary file) and is borrowed until
+ * raw_close. Returns NULL with ERR filled; its text distinguishes unrecognised, ambiguous and
+ * malformed files. */
 struct raw_profile *raw_open(struct stream *stream, const struct raw_options *options,
                              struct error *err);
 void raw_close(struct raw_profile *profile);
@@ -144,13 +148,14 @@ void raw_close(struct raw_profile *profile);
 /* Returns 1 with SAMPLES filled, at least one, 0 at the end, -1 on an error. */
 int raw_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
 
-/* For full profiles: the next raw_next returns the first samples again. */
+/* For full profiles: makes the next raw_next return the first samples again. */
 void raw_rewind(struct raw_profile *profile);
 
 /* For aggregated profiles: returns 1 with LINE filled, 0 at the end, -1 on an error. Skips lines without samples. */
 int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err);
 
-/* Do times of samples count from the start of the run? Otherwise they count from the first sample. */
+/* Returns whether times of samples count from the start of the run. Otherwise they count from the
+ * first sample. */
 bool raw_has_clock(const struct raw_profile *profile);
 
 /* The kind of the PMU value. */
@@ -163,9 +168,10 @@ const char *raw_profile_dialect(const struct raw_profile *profile);
 const char *raw_dialect_name(size_t number);
 const char *raw_dialect_help(size_t number);
 
-/* For tests and for salvage without VMMaps: reads lines "HEXADDR HEXSIZE LABEL"; '#' begins a comment, and \012 in a
- * label stands for the byte with that octal number (line ends and backslashes are written so). Returns 0 with *MAPS
- * (caller frees) and *COUNT set, or -1. */
+/* For tests and for salvage without VMMaps: reads lines "HEXADDR HEXSIZE LABEL"; '#' begins a
+ * comment, and \012 in a label stands for the byte with that octal number (raw_vmmap_text_write
+ * escapes line ends and backslashes in this way). Returns 0 with *MAPS (caller frees) and *COUNT
+ * set, or -1. */
 int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count,
                         struct error *err);
 /* Writes the same. Returns 0 or -1 (error in OUT's struct error). */

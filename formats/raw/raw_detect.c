@@ -47,7 +47,7 @@ struct search {
     uint8_t head[36];
     size_t head_size;
     struct raw_fit fit, other; /* the first two that fit */
-    /* of those that are cut short, the one with the most threads, if possible without odd labels */
+    /* of the truncated ones, the one with the most threads, if possible without odd labels */
     struct raw_fit part;
     size_t fits, parts;
 };
@@ -67,7 +67,7 @@ static void take(struct search *search, const struct raw_fit *reading, enum raw_
     if (verdict == RAW_FITS && search->fits > 0 && empty) {
         if (reading->dialect == &raw_sampler && reading->probe.extension_at != 0)
             search->fit = *reading;
-        return; /* without samples, other dialects do not differ in anything that matters */
+        return; /* without samples, other dialects do not differ in any relevant way */
     }
     if (verdict == RAW_FITS) {
         if (search->fits > 0 && odd && !search->fit.probe.odd)
@@ -80,7 +80,8 @@ static void take(struct search *search, const struct raw_fit *reading, enum raw_
             search->other = *reading;
     } else if (verdict == RAW_MALFORMED) {
         bool other = search->part.probe.odd;
-        /* read with threads of another size, a few records of ours may seem to have more of them */
+        /* if read with the thread size of another dialect, a few records of ours may seem to have
+         * more threads */
         bool better = odd != other ? other
                       : reading->ours != search->part.ours
                           ? reading->ours
@@ -90,8 +91,8 @@ static void take(struct search *search, const struct raw_fit *reading, enum raw_
     }
 }
 
-/* Does it look like a profile of our sampler? VMMaps have whole paths and precede the samples, unlike those of any other
- * sampler. Returns 0 or -1. */
+/* Sets *OURS if READING looks like a profile of our sampler: unlike those of any other sampler, its
+ * VMMaps have whole paths and precede the samples. Returns 0 or -1. */
 static int seems_ours(struct stream *stream, const struct raw_fit *reading, bool *ours,
                       struct error *err)
 {
@@ -119,7 +120,7 @@ static int try_reading(struct search *search, struct stream *stream,
     if (layout.late && reading.header.vmmaps == 0)
         return 0; /* the same as VMMaps before the samples */
     if (zero_header(search) && search->options->salvage && reading.header.value_size == 0)
-        reading.header.value_size = 8; /* lost with pperf's header: assume a double */
+        reading.header.value_size = 8; /* lost with the header of pperf: assume a double */
     if (dialect->probe(dialect, stream, &reading.header, layout, search->options->salvage, &verdict,
                        &reading.probe, err) != 0)
         return -1;
@@ -215,7 +216,7 @@ static int decide(const struct search *search, struct stream *stream,
                      search->part.probe.error.text, one);
 }
 
-/* A header of zeros, where nothing is to be salvaged. */
+/* Reports a header of zeros, if the file is not to be salvaged. */
 static int refuse_zeros(const struct search *search, struct stream *stream, bool is_spool,
                         struct error *err)
 {

@@ -8,8 +8,8 @@
 #include "formats/raw/raw.h"
 
 enum raw_verdict {
-    RAW_NO,        /* not this dialect under this layout */
-    RAW_MALFORMED, /* everything fits up to the end of the data: truncated */
+    RAW_NO,        /* not this dialect in this layout */
+    RAW_MALFORMED, /* truncated: everything fits up to the end of the data */
     RAW_FITS       /* the records end exactly where they must */
 };
 
@@ -17,7 +17,7 @@ enum raw_verdict {
 struct raw_probe {
     uint64_t records_at, records_end; /* offsets of the first sample and after the last */
     uint64_t samples;                 /* number of complete samples found */
-    uint64_t threads;      /* in these samples; if few, a salvaged file may match by chance */
+    uint64_t threads; /* thread samples in these; if few, a salvaged file may match by chance */
     uint64_t extension_at; /* offset of the signature; 0: none */
     uint64_t maps_at;
     bool odd;           /* labels look implausible: correct only if no other reading fits */
@@ -34,13 +34,13 @@ struct raw_record {
 struct raw_dialect {
     const char *name, *help;
     uint32_t header_size; /* 32 or 36 */
-    uint32_t magic_most;  /* largest value of the magic */
+    uint32_t magic_most;  /* largest valid magic */
     bool aggregated;
     struct raw_record record; /* of full profiles */
 
-    /* Does the file have exactly this dialect with this byte order and layout? HEADER is already
-     * decoded. With SALVAGE, the complete part of a truncated file is checked. Returns 0 with
-     * VERDICT and PROBE filled, -1 on a read error. */
+    /* Checks whether the file has exactly this dialect with this byte order and layout. HEADER has
+     * been decoded. With SALVAGE, the complete part of a truncated file is checked. Returns 0 with
+     * VERDICT and PROBE filled, or -1 on a read error. */
     int (*probe)(const struct raw_dialect *dialect, struct stream *stream,
                  const struct raw_header *header, struct raw_layout layout, bool salvage,
                  enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
@@ -58,12 +58,12 @@ struct raw_fit {
     struct raw_layout layout;
     struct raw_header header;
     struct raw_probe probe;
-    bool headless; /* a killed sampler left zeros for the header */
+    bool headless; /* a killed sampler left zeros instead of a header */
     bool ours;     /* it looks like a profile of our sampler, which has an extension */
 };
 
-/* Rejects a large file, or a pipe before it is copied to a file, if its first bytes fit no dialect. Returns 0, or -1
- * with ERR filled. Consumes nothing. */
+/* Rejects a large file, or a pipe before it is copied to a file, if its first bytes fit no dialect.
+ * Returns 0, or -1 with ERR filled if it is rejected or reading fails. Consumes nothing. */
 int raw_detect_early(struct stream *stream, const struct raw_options *options, struct error *err);
 
 /* Finds the only reading that fits, among those allowed by OPTIONS. Returns 0 with READING filled, or -1. */
@@ -71,11 +71,11 @@ int raw_detect(struct stream *stream, const struct raw_options *options, struct 
                struct error *err);
 
 extern const char
-    raw_spool_unfinished[]; /* the error message for a spool that is read without SALVAGE */
+    raw_spool_unfinished[]; /* error message for a spool that is read without SALVAGE */
 extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
     raw_sampler_walltime, raw_pperf, raw_spool;
 
-/* Shared by the dialects that store records (raw_records.c): raw_dialect's probe, next and close. */
+/* The functions probe, next and close of the dialects that store records (raw_records.c). */
 int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
                       const struct raw_header *header, struct raw_layout layout, bool salvage,
                       enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
@@ -99,16 +99,18 @@ struct raw_batch {
 
 void raw_batch_free(struct raw_batch *batch);
 
-/* The flags of thread samples, read in the order of the file. Begin with all zero except AT and COUNT. */
+/* Reads the flags of thread samples in the order of the file. To begin, set AT and COUNT and zero
+ * the rest. */
 struct raw_seen {
-    uint64_t at;     /* offset from which to look for the next block */
+    uint64_t at;     /* offset at which the search for the next block begins */
     uint64_t number; /* of the next thread sample */
-    uint64_t count;  /* thread samples with this number and later have lost their flags */
+    uint64_t count;  /* number of thread samples with flags; those after them have lost theirs */
     struct buffer bytes;
     struct cursor flags, callers; /* the rest of the open block */
 };
 
-/* Opens the payload of a `seen` block. Returns 0, or -1 if it is not the next one or does not fit. */
+/* Opens the payload of a `seen` block. Returns 0, or -1 if the block is not the next one or its
+ * size is wrong. */
 int raw_seen_open(struct raw_seen *seen, struct cursor *in);
 void raw_seen_free(struct raw_seen *seen);
 
@@ -117,7 +119,7 @@ void raw_seen_free(struct raw_seen *seen);
 int raw_seen_fill(struct raw_seen *seen, struct stream *stream, struct raw_batch *batch,
                   struct error *err);
 
-/* The samples in the batch. */
+/* The samples in BATCH, borrowed from it. */
 struct raw_samples raw_batch_samples(const struct raw_batch *batch);
 
 /* Decodes COUNT threads of THREAD_SIZE bytes at FROM. */
@@ -131,7 +133,7 @@ static inline void raw_get_threads(struct raw_thread_sample *thread_samples, con
     }
 }
 
-/* Makes room for COUNT more thread samples and an unused one, so that the arrays are never empty. */
+/* Makes room for COUNT more thread samples and one unused, so that the arrays are never empty. */
 static inline void raw_batch_reserve(struct raw_batch *b, size_t count)
 {
     if (b->thread_sample_count + count >= b->capacity)
@@ -157,8 +159,8 @@ static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double v
 int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
                     struct raw_vmmap *maps, bool *odd, struct error *err);
 
-/* Returns 1 if OFFSET is the end of the data, with SALVAGE also if only a part of the signature of the raw extension follows;
- * 2 if the extension begins there, 0 for neither, -1 on a read error. */
+/* Returns 1 if OFFSET is the end of the data or, with SALVAGE, if only part of the signature of the
+ * raw extension follows; 2 if the extension begins there; 0 for neither; -1 on a read error. */
 int raw_at_end(struct stream *stream, uint64_t offset, bool salvage, struct error *err);
 
 #endif

@@ -1,10 +1,12 @@
-/* The raw extension: data that our sampler records in addition to the documented dialect, in blocks after its end.
+/* The raw extension: data that our sampler records in addition to the documented dialect, in blocks
+ * after its end.
  *
  *   documented file ... | signature (8 bytes) | info | imgs mapx task srcs time ... | read ... | seen jits ... | done
  *
- * Readers of the documented format do not read it. The most important blocks come first, so that a truncated file can be
- * used. Earlier samplers wrote times last. The sampler's unfinished file (the spool) has the same blocks after a header
- * of zeros, with the samples in `rows` blocks, so that a killed sampler loses at most the last block:
+ * Readers of the documented format ignore it. The most important blocks come first, so that a
+ * truncated file is still useful. Earlier samplers wrote times last. The sampler's unfinished file
+ * (the spool) has the same blocks after a header of zeros, with the samples in `rows` blocks, so
+ * that a killed sampler loses at most the last block:
  *
  *   32 zero bytes | signature | info | imgs mapx rows seen task rows seen read mapx rows seen ...
  *
@@ -25,13 +27,13 @@
 enum {
     RAW_SIGNATURE_SIZE = 8,
     RAW_TIMES_PER_BLOCK = 65536,
-    RAW_SEEN_PER_BLOCK = 1 << 20, /* thread samples: 9 bytes each at most */
+    RAW_SEEN_PER_BLOCK = 1 << 20, /* thread samples: at most 9 bytes each */
     RAW_JIT_PER_BLOCK = 8 << 20,  /* bytes of a JIT map */
     MAX_RAW_VDSO = 1 << 20        /* [bytes] */
 };
 extern const uint8_t raw_signature[RAW_SIGNATURE_SIZE];
 
-/* An executable mapping, with the data that VMMaps of the documented formats omit. */
+/* An executable mapping with the data that VMMaps of the documented formats lack. */
 struct raw_map {
     uint64_t address, size; /* [bytes] as in the VMMap with the same index */
     uint64_t offset;        /* in the file [bytes] */
@@ -53,10 +55,11 @@ enum raw_how { RAW_FIRST, RAW_FORK, RAW_EXEC, RAW_HOWS };
  * the file: a parent before its children, the images of a pid by start. */
 struct raw_image {
     uint32_t pid, ppid;
-    uint64_t start;    /* since the start of the run [ns] */
-    uint32_t parent;   /* image from which it inherited mappings; RAW_NO_IMAGE: none */
-    uint8_t how;       /* enum raw_how */
-    char *path, *comm; /* of the executable: absolute, "" if unknown; and the name of the process */
+    uint64_t start;  /* since the start of the run [ns] */
+    uint32_t parent; /* image from which it inherited mappings; RAW_NO_IMAGE: none */
+    uint8_t how;     /* enum raw_how */
+    char *path;      /* of the executable, absolute; "" if unknown */
+    char *comm;      /* name of the process */
 };
 
 enum raw_mapping {
@@ -82,14 +85,15 @@ struct raw_mapx {
     char *path; /* absolute, else the kernel's name: "[heap]", "//anon", "/memfd:x (deleted)" */
 };
 
-/* What a file without build-id contained. */
+/* The content of a file without build-id. */
 struct raw_code {
     uint64_t inode; /* as in its mappings */
     char *path;
     char *content; /* as in elf_content.h */
 };
 
-/* A thread since START [ns since the start of the run]; repeated when its name changes or its tid is reused. */
+/* A thread from START on [ns since the start of the run]. There is another one if its name changes
+ * or its tid is reused. */
 struct raw_task {
     uint32_t tid, pid;
     uint64_t start;
@@ -98,19 +102,20 @@ struct raw_task {
 
 enum raw_jit { RAW_JIT_TEXT /* of /tmp/perf-PID.map */, RAW_JIT_DUMP, RAW_JITS };
 
-/* The PC of unknown code in the kernel: the first address of the kernel's half, where no code is. */
+/* The PC for unknown code in the kernel: the first address of the kernel's half, which contains no
+ * code. */
 #define RAW_KERNEL_PC UINT64_C(0xffff800000000000)
 
 /* Flags of a thread sample. */
 enum {
-    RAW_RAN = 1,    /* it was running; otherwise it waited at its PC */
-    RAW_TOTAL = 2,  /* no sighting: only the CPU time of the thread */
+    RAW_RAN = 1,    /* the thread was running; otherwise it waited at its PC */
+    RAW_TOTAL = 2,  /* not a sighting: only the CPU time of the thread */
     RAW_CALLER = 4, /* its PC is in the kernel; the PC of the calling user code is recorded too */
     RAW_STACK = 8,  /* reserved */
-    RAW_SAME_CPU = 16, /* the sampler ran on its CPU: a page fault was seen as user code */
+    RAW_SAME_CPU = 16, /* the sampler ran on its CPU: a page fault appears as user code */
     RAW_FAULT = 32,    /* with RAW_CALLER: a page fault, not a system call */
-    RAW_PREEMPTED =
-        64, /* without RAW_RAN: it had used a CPU, in user code at its PC, and waited for another one */
+    /* without RAW_RAN: it had been preempted in user code at its PC, and waited for a CPU */
+    RAW_PREEMPTED = 64,
     RAW_ASLEEP = 128, /* without RAW_RAN: it waited in the kernel, and not for a CPU */
     RAW_ASSUMED = 128 /* with RAW_RAN, not in files: the flags are lost, and it counts as running */
 };
@@ -133,7 +138,7 @@ struct raw_reading {
     /* energy: counts since the source's first reading, corrected for wrap-around; others: bits of
      * an f64 in its unit */
     uint64_t value;
-    uint64_t busy; /* CPU time used by all processes of the machine until then [ns], 0: unknown */
+    uint64_t busy; /* CPU time used by all processes of the machine so far [ns], 0: unknown */
 };
 
 /* CPU time of a process that has ended [ns]. */
@@ -142,14 +147,14 @@ struct raw_cpu {
     uint64_t user, system;
 };
 
-/* CPU time of a process according to the ticks of the kernel, in user code and in the kernel [ns]: the number of ticks
- * times the time between two of them. It counts from the previous record of the process, or else from when it began or
- * was attached to. */
+/* CPU time of a process in user code and in the kernel [ns], as counted by ticks of the kernel: the
+ * number of ticks times the time between two ticks. Counted since the previous record of the
+ * process, or else since it began or was attached to. */
 struct raw_ticks {
     uint32_t pid;
     uint64_t time; /* since the start of the run [ns] */
     uint64_t user, system;
-    uint64_t stops; /* part of SYSTEM: the estimated cost of the sampler's stops */
+    uint64_t stops; /* part of SYSTEM: the estimated cost of being stopped by the sampler */
 };
 
 /* A fact about the run as stored; raw_facts lists the known names: sampler (name and version),
@@ -168,20 +173,20 @@ struct raw_facts {
     double reached;       /* [Hz] */
     double baseline_w;    /* idle power [W] */
     uint64_t cpus;
-    uint64_t cpu_ns;      /* of the program and of all processes that it waited for, 0: unknown */
-    uint64_t page_faults; /* of the same */
+    uint64_t cpu_ns; /* CPU time of the program and all processes that it waited for, 0: unknown */
+    uint64_t page_faults; /* number of page faults of the same processes */
     uint64_t tick_ns;     /* between two ticks of the kernel */
-    /* Aggregated: sums for the kernel, which is a part of the samples outside all VMMaps, and of
-     * the current while no thread ran [A]. */
+    /* Aggregated: sums over samples in the kernel, which are among those outside every VMMap, and
+     * the summed current while no thread ran [A]. */
     uint64_t kernel_samples;
     double kernel_current, idle_current;
 };
 
-/* The rate [Hz] up to which the perf engine draws each interval between samples separately; above it, several equal intervals follow
- * each other. */
+/* The rate [Hz] up to which the perf engine draws each interval between samples separately. Above
+ * it, intervals come in batches of equal ones. */
 enum { RAW_PERF_EACH = 250 };
 
-/* Was it recorded by ENGINE, "perf" or "ptrace"? */
+/* Returns whether the profile was recorded by ENGINE, "perf" or "ptrace". */
 static inline bool raw_facts_engine(const struct raw_facts *facts, const char *engine)
 {
     return facts->engine != NULL && strcmp(facts->engine, engine) == 0;
@@ -194,7 +199,8 @@ struct raw_jit_map {
     struct buffer bytes;
 };
 
-/* Everything except times, rows, flags and readings, as read by raw_extension_read. Texts are borrowed from TEXTS. */
+/* Everything that raw_extension_read reads, that is, all but times, rows, flags and readings. Texts
+ * are borrowed from TEXTS. */
 struct raw_extension {
     struct raw_facts facts;
     struct raw_map *maps; /* in file order: the first ones are the VMMaps of the header */
@@ -219,13 +225,13 @@ struct raw_extension {
     uint64_t rows_at;    /* offset of the first `rows` block, 0: none (only a spool has them) */
     uint64_t seen_at;    /* offset of the first `seen` block, 0: none */
     uint64_t read_at;    /* offset of the first `read` block, 0: none */
-    uint64_t samples;    /* of `done`, or counted in rows */
-    uint64_t time_count; /* samples that have times in `time` blocks */
+    uint64_t samples;    /* from `done`, or counted in rows */
+    uint64_t time_count; /* number of samples with times in `time` blocks */
     uint64_t last_ns;    /* the last of these times */
-    uint64_t seen_count; /* thread samples that have flags */
-    uint64_t unseen;     /* samples of the last rows without flags after them */
+    uint64_t seen_count; /* number of thread samples with flags */
+    uint64_t unseen;     /* number of samples in the last rows, if no flags follow them */
     uint64_t end;        /* offset after the last complete block */
-    bool done;           /* ended properly */
+    bool done;           /* the file ends with a `done` block */
 };
 
 /* Writers: each appends a complete block to BUFFER, for the caller to output. */
@@ -235,22 +241,23 @@ void raw_put_vdso(struct buffer *buffer, uint64_t address, const uint8_t *image,
 /* Times of COUNT samples (at most RAW_TIMES_PER_BLOCK) from sample number FIRST [ns since the start of the
  * run]. */
 void raw_put_times(struct buffer *buffer, uint64_t first, const uint64_t *times, size_t count);
-/* Spool only: COUNT samples in SIZE bytes at ROWS (at most 8 MiB), each u64 time [ns] followed by its record in
- * dialect `sampler`: f64 value, u32 threads, threads * {u32 tid, u64 pc, u64 cpu [ns]}. */
+/* Spool only: COUNT samples in SIZE bytes at ROWS (at most 8 MiB). Each is a u64 time [ns], then
+ * its record in dialect `sampler`: f64 value, u32 threads, threads * {u32 tid, u64 pc, u64 cpu
+ * [ns]}. */
 void raw_put_rows(struct buffer *buffer, const uint8_t *rows, size_t size, size_t count);
 void raw_put_done(struct buffer *buffer, uint64_t samples);
 
-/* A block holds at most BLOCK_MAX_PAYLOAD bytes, so divide long lists. */
+/* Divide long lists: a block has at most BLOCK_MAX_PAYLOAD bytes. */
 void raw_put_images(struct buffer *buffer, const struct raw_image *images, size_t count);
 void raw_put_mapx(struct buffer *buffer, const struct raw_mapx *maps, size_t count);
 void raw_put_codes(struct buffer *buffer, const struct raw_code *codes, size_t count);
 void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t count);
-/* The next SIZE bytes (at most RAW_JIT_PER_BLOCK) of the JIT map of IMAGE and KIND. */
+/* Appends the next SIZE bytes (at most RAW_JIT_PER_BLOCK) of the JIT map of IMAGE and KIND. */
 void raw_put_jit(struct buffer *buffer, uint32_t image, enum raw_jit kind, const uint8_t *bytes,
                  size_t size);
-/* Flags of COUNT thread samples (at most RAW_SEEN_PER_BLOCK) beginning with number FIRST of the file, and the PCs of
- * callers, one for each flag RAW_CALLER, in the same order. In a spool, put them right after the rows of the same
- * samples. */
+/* Flags of COUNT thread samples (at most RAW_SEEN_PER_BLOCK), beginning with number FIRST of the
+ * file, and the PCs of callers, one for each flag RAW_CALLER, in the same order. In a spool, they
+ * must follow the rows of the same samples immediately. */
 void raw_put_seen(struct buffer *buffer, uint64_t first, const uint8_t *flags, size_t count,
                   const uint64_t *callers);
 void raw_put_sources(struct buffer *buffer, const struct raw_source *sources, size_t count);
@@ -258,20 +265,21 @@ void raw_put_readings(struct buffer *buffer, const struct raw_reading *readings,
 void raw_put_cpus(struct buffer *buffer, const struct raw_cpu *cpus, size_t count);
 void raw_put_ticks(struct buffer *buffer, const struct raw_ticks *ticks, size_t count);
 
-/* Reads the extension whose signature is at the position of STREAM, which must be seekable; the data must end with it.
- * Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 if it is damaged. With SALVAGE, a truncated or
- * damaged tail is dropped without an error, and EXT->done is false; of a block that the
- * file cuts short, the complete times or flags are kept. */
+/* Reads the extension whose signature is at the position of STREAM, which must be seekable; the
+ * data must end with it. Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 if
+ * it is damaged. With SALVAGE, a truncated or damaged tail is dropped without an error, and
+ * EXT->done is false; if the file ends inside a block of times or flags, the complete ones are
+ * kept. */
 int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool salvage,
                        struct error *err);
 void raw_extension_free(struct raw_extension *ext);
 
-/* How many of COUNT thread samples have their flags and callers in the SIZE bytes at DATA: fewer than COUNT in a
- * truncated block. */
+/* The number of thread samples, out of COUNT, whose flags and callers are in the SIZE bytes at
+ * DATA; less than COUNT in a truncated block. */
 size_t raw_seen_whole(const uint8_t *data, size_t size, size_t count);
 
-/* Like block_next, but returns the part of a block that a salvaged file cuts short, too. For blocks that raw_extension_read
- * has checked. */
+/* Like block_next, but also returns the available part of a block in which a salvaged file ends.
+ * For blocks that raw_extension_read has checked. */
 int raw_extension_next(struct stream *stream, struct block *block, struct error *err);
 
 /* Drops processes and their mappings, threads and JIT maps, which are useless without times of samples. */
@@ -280,20 +288,22 @@ void raw_extension_forget_images(struct raw_extension *ext);
 /* Frees the mappings, so that the caller can replace them. */
 void raw_extension_forget_maps(struct raw_extension *ext);
 
-/* The readings of a profile, one after another. Begun with raw_reading_walk_begin; raw_reading_walk_end releases it. */
+/* Reads the readings of a profile one by one. raw_reading_walk_begin begins it;
+ * raw_reading_walk_end releases it. */
 struct raw_reading_walk {
     struct stream *stream;
-    uint64_t at; /* offset from which to look for the next block, 0: none */
+    uint64_t at; /* offset at which the search for the next block begins, 0: no block */
     struct buffer bytes;
     struct cursor in;
-    uint32_t left; /* in the open block */
+    uint32_t left; /* unread readings in the open block */
 };
 
 /* STREAM, from which EXT was read, is borrowed until raw_reading_walk_end; its position does not change. */
 struct raw_reading_walk raw_reading_walk_begin(struct stream *stream,
                                                const struct raw_extension *ext);
 void raw_reading_walk_end(struct raw_reading_walk *walk);
-/* Returns 1 with READING filled; 0 at the end, or at damage in a salvaged profile; -1 if reading failed. */
+/* Returns 1 with READING filled; 0 at the end, or where a salvaged profile is damaged; -1 if
+ * reading fails. */
 int raw_reading_next(struct raw_reading_walk *walk, struct raw_reading *reading, struct error *err);
 
 #endif

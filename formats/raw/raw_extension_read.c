@@ -12,7 +12,7 @@
 
 enum { READING_SIZE = 28 };
 
-/* A text of the block; it ends at its first NUL. */
+/* Reads a text of the block; it ends at its first NUL. */
 static char *take_text(struct raw_extension *ext, struct cursor *in)
 {
     size_t length;
@@ -134,14 +134,14 @@ static void read_codes(struct raw_extension *ext, struct cursor *in)
     }
 }
 
-/* The number of a file among KNOWN. Texts are interned: equal ones are one pointer. */
+/* The number of a file among KNOWN. Texts are interned, so that equal texts have equal pointers. */
 static uint32_t file_number(struct strings *known, const char *path, uint64_t inode)
 {
     const uint64_t key[] = {(uintptr_t)path, inode};
     return strings_intern_bytes(known, (const char *)key, sizeof key) - 1; /* "" is 0 */
 }
 
-/* Gives mappings of files without build-id the text that identifies the file. */
+/* Sets the build-id of mappings of files without one to the text that identifies the file. */
 static void identify_files(struct raw_extension *ext)
 {
     struct strings *known = strings_new();
@@ -243,7 +243,7 @@ size_t raw_seen_whole(const uint8_t *data, size_t size, size_t count)
     return i;
 }
 
-/* Flags are read with their samples; here only how many there are. */
+/* Counts the flags in a block; they are read later, with their samples. */
 static void look_at_seen(struct raw_extension *ext, struct cursor *in)
 {
     uint64_t first = cursor_u64(in);
@@ -290,7 +290,8 @@ static void read_done(struct raw_extension *ext, struct cursor *in)
     ext->done = true;
 }
 
-/* Times are read with their samples; blocks that do not follow each other are reported then. */
+/* Counts the times in a block. They are read later, with their samples; blocks out of order are
+ * reported then. */
 static void look_at_times(struct raw_extension *ext, struct cursor *in)
 {
     uint64_t first = cursor_u64(in);
@@ -301,7 +302,7 @@ static void look_at_times(struct raw_extension *ext, struct cursor *in)
     ext->last_ns = get_u64(cursor_bytes(in, count * 8) + (count - 1) * 8, false);
 }
 
-/* Kinds of blocks, and where the offset of the first one is kept. */
+/* Kinds of blocks, and where the offset of the first block of each kind is kept. */
 static const struct {
     const char *type;
     void (*read)(struct raw_extension *ext, struct cursor *in);
@@ -326,7 +327,7 @@ static const struct {
     {"done", read_done, 0},
 };
 
-/* Takes in one block. Returns 0, or -1 when its payload does not fit its type. */
+/* Reads one block. Returns 0, or -1 if its payload does not fit its type. */
 static int take_block(struct raw_extension *ext, struct block *block)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -340,7 +341,7 @@ static int take_block(struct raw_extension *ext, struct block *block)
     return block->in.bad ? -1 : 0;
 }
 
-/* Cuts lists back to their lengths before a bad block. */
+/* Restores the lengths that lists had before a bad block. */
 static void forget_block(struct raw_extension *ext, const struct raw_extension *before)
 {
     ext->map_count = before->map_count;
@@ -360,7 +361,7 @@ static void forget_block(struct raw_extension *ext, const struct raw_extension *
     ext->done = before->done;
 }
 
-/* Takes in the whole records of BLOCK, in which the file ends. */
+/* Reads the complete records of BLOCK, in which the file ends. */
 static void take_part(struct raw_extension *ext, struct block *block)
 {
     const struct raw_extension before = *ext;
@@ -447,7 +448,7 @@ void raw_reading_walk_end(struct raw_reading_walk *walk)
     buffer_free(&walk->bytes);
 }
 
-/* Opens the next block of readings. Returns 1, 0 if there are no more, or -1 if reading failed. */
+/* Opens the next block of readings. Returns 1, 0 if there are no more, or -1 if reading fails. */
 static int open_readings(struct raw_reading_walk *walk, struct error *err)
 {
     struct block block;
@@ -455,7 +456,7 @@ static int open_readings(struct raw_reading_walk *walk, struct error *err)
     if (stream_seek(walk->stream, walk->at, err) != 0)
         return -1;
     while (walk->at != 0 && walk->left == 0) {
-        struct error damage = {0}; /* the extension was checked when it was opened */
+        struct error damage = {0}; /* ignored: the extension was checked when it was opened */
         int got = block_next(walk->stream, &block, &damage);
         if (got < 0 && damage.of_system)
             return error_pass(err, &damage);

@@ -1,4 +1,4 @@
-/* Which sightings in user code were page faults.
+/* Estimates which sightings in user code were page faults.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_fault_places.h"
 
@@ -9,12 +9,12 @@
 
 enum { PAGE = 4096 };
 enum { HALVINGS = 64 };
-/* The factor and its inverse. If the page faults that are seen from other CPUs happened as often as this, chance does not explain that
- * many more are missing. */
+/* Limits of the factor. The upper one: if page faults happen as often as they are seen from other
+ * CPUs, chance does not explain that more than four times as many are missing. */
 static const double most = 4, least = 0x1p-40;
-/* [ns] of a huge page, and of others */
+/* durations of page faults [ns]: of a huge page, and of others */
 static const double longest_fault = 3e5, usual_fault = 1e4;
-static const double notable = 0.1; /* the least part of the CPU time that huge pages explain */
+static const double notable = 0.1; /* least part of the CPU time explained by huge pages */
 
 struct fault_place {
     double user[FAULT_SIDES];    /* sightings */
@@ -47,14 +47,15 @@ void fault_places_count(struct fault_places *places, enum fault_side side, uint6
         places->other[sight]++;
 }
 
-/* Do the recordings say which sightings in the kernel were page faults? If not, all of them count. */
+/* The sightings that count as page faults: if the recordings do not distinguish page faults, all in
+ * the kernel. */
 static enum fault_sight known_as(const struct fault_places *places)
 {
     return places->other[FAULT_SEEN] > 0 ? FAULT_SEEN : FAULT_KERNEL;
 }
 
-/* The factor is the same at all places: the number of page faults of the side that were not seen, for each one that
- * was seen from another CPU. */
+/* FACTOR is the same at all places: the number of unseen page faults of the side per page fault
+ * seen from another CPU. */
 static double part_of(const struct fault_places *places, const struct fault_place *place,
                       double factor)
 {

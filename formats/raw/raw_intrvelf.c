@@ -1,4 +1,4 @@
-/* The oldest dialects: current and program counters, full or summed per byte of text.
+/* The oldest dialects: current and program counters, full or summed per byte of code.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_dialect.h"
 
@@ -26,7 +26,8 @@ const struct raw_dialect raw_intrvelf = {
  *              u64 samples, f64 summed current     for each of its bytes */
 enum { ENTRY = 16 };
 
-/* The end of the entries if all are present; UINT64_MAX if that is beyond any file. */
+/* The offset at which the entries end if all are present; UINT64_MAX if no file can be that
+ * large. */
 static uint64_t expected_end(const struct raw_vmmap *maps, size_t count, uint64_t at)
 {
     at += ENTRY;
@@ -66,7 +67,7 @@ static int set_verdict(struct stream *stream, const struct raw_vmmap *maps, size
     int agree = addresses_agree(stream, maps, count, probe->records_at, big, err);
     if (agree <= 0)
         return agree;
-    if (end > stream_size(stream)) { /* not salvaged: most of its entries are lost */
+    if (end > stream_size(stream)) { /* not salvaged, because most of its entries are lost */
         *verdict = RAW_MALFORMED;
         error_set(&probe->error, stream_name(stream), stream_size(stream),
                   "histogram cut short: expected %" PRIu64 " bytes", end);
@@ -100,7 +101,7 @@ static int probe_aggregated(const struct raw_dialect *dialect, struct stream *st
 }
 
 struct raw_reader {
-    size_t map;    /* whose entries are being read; those outside every VMMap come before map 0 */
+    size_t map;    /* being read; the entry outside every VMMap comes before map 0 */
     uint64_t byte; /* within that map */
 };
 
@@ -127,7 +128,7 @@ static int first_line(struct raw_profile *p, struct raw_histogram *line, struct 
     return line->samples > 0;
 }
 
-/* Skips the entries in a hole of the file, which are all zeros. Returns 0 or -1. */
+/* Skips the entries in a hole of the file, which are zeros. Returns 0 or -1. */
 static int skip_hole(struct raw_profile *p, uint64_t left, struct error *err)
 {
     int64_t hole = stream_hole(p->stream, err);

@@ -1,4 +1,4 @@
-/* Readings of power sources, and the values that follow from them for the time between two samples.
+/* Readings of power sources, and the values computed from them for the time between two samples.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_readings.h"
 
@@ -99,7 +99,7 @@ uint64_t raw_readings_until(const struct raw_readings *r)
     return until;
 }
 
-/* The last point at or before TIME; the first one where none is. There is at least one. */
+/* The last point at or before TIME, or the first point if none is. There must be at least one. */
 static size_t find(struct source *s, uint64_t time)
 {
     size_t low = s->near < s->count && s->points[s->near].time <= time ? s->near : 0;
@@ -134,7 +134,8 @@ static double seconds(uint64_t a, uint64_t b)
     return (double)(b - a) * NS;
 }
 
-/* How far TIME is from point AT to the next one: 0 to 1. 0 outside all points. */
+/* The fraction of the way from point AT to the next one at which TIME is: 0 to 1; 0 outside all
+ * points. */
 static double part_of_way(const struct source *s, size_t at, uint64_t time)
 {
     if (at + 1 >= s->count || time <= s->points[at].time)
@@ -143,7 +144,7 @@ static double part_of_way(const struct source *s, size_t at, uint64_t time)
            (double)(s->points[at + 1].time - s->points[at].time);
 }
 
-/* Counts from point BASE to TIME, which is not before it. */
+/* The counts from point BASE to TIME, which must not be before it. */
 static double counts_at(struct source *s, size_t base, uint64_t time)
 {
     size_t at = find(s, time);
@@ -160,7 +161,7 @@ static double gauge_at(struct source *s, uint64_t time)
     return part > 0 ? low + part * (s->points[at + 1].gauge - low) : low;
 }
 
-/* The integral of a gauge: trapezoids from corner to corner. */
+/* The integral of a gauge: a sum of trapezoids between points. */
 static double area(struct source *s, uint64_t from, uint64_t to)
 {
     double sum = 0, value = gauge_at(s, from);
@@ -186,7 +187,8 @@ double raw_readings_energy(struct raw_readings *r, size_t source, uint64_t from,
     return (counts_at(s, base, to) - before) * s->per_count;
 }
 
-/* The counts per second of a counter at TIME: the slope of the line that ends there, or else goes through it. */
+/* The counts per second of a counter at TIME: the slope of the segment that ends there, or else of
+ * the one that contains TIME. */
 static double slope_at(struct source *s, uint64_t time)
 {
     size_t at = find(s, time);

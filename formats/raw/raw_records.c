@@ -1,4 +1,4 @@
-/* Full profiles as runs of records, shared by most dialects: probing and reading.
+/* Full profiles as a run of records, as in most dialects: probing and reading.
  *
  *   [u64 time [us]]  value  u32 threads  threads * { u32 tid  u64 pc  [u64 CPU time [ns]] }
  *
@@ -36,13 +36,13 @@ int raw_at_end(struct stream *stream, uint64_t offset, bool salvage, struct erro
     return size == RAW_SIGNATURE_SIZE ? 2 : salvage;
 }
 
-/* A walk over records, from one to the next by the number of threads. */
+/* A walk over records, each of which gives the number of its threads and thus its size. */
 struct walk {
     struct stream *stream;
     const struct raw_record *record;
     size_t fixed;
     bool big;
-    bool careful; /* salvage with no count of samples: each thread must be plausible */
+    bool careful; /* salvage without a count of samples: each thread must be plausible */
     uint64_t whole, threads;
     uint64_t end;
 };
@@ -90,7 +90,7 @@ static int step(struct walk *walk, struct error *err)
     return 1;
 }
 
-/* Steps over all completely visible records; step then checks the next one. Returns 1, or -1. */
+/* Steps over all completely visible records; the next one is left to step. Returns 1, or -1. */
 static int stride(struct walk *walk, uint64_t most, struct error *err)
 {
     const uint8_t *data;
@@ -161,7 +161,8 @@ static int check_end(struct stream *stream, const struct raw_header *header,
     return 0;
 }
 
-/* Checks the VMMaps before the samples. Returns 1 if good, 0 with the verdict set, or -1. */
+/* Checks the VMMaps before the samples. Returns 1 if they are valid, 0 with the verdict set, or
+ * -1. */
 static int check_begin(struct stream *stream, const struct raw_header *header,
                        struct raw_layout layout, enum raw_verdict *verdict, struct raw_probe *probe,
                        struct error *err)
@@ -269,8 +270,8 @@ static struct raw_reader *begin(struct raw_profile *p)
     return r;
 }
 
-/* For samples that have lost their times, beginning with NUMBER: they count as taken together with the last one that
- * has its time. */
+/* Sets the times of samples that have lost them, beginning with NUMBER, to the time of the last
+ * sample that has one. */
 static void assume_times(struct raw_profile *p, uint64_t number)
 {
     struct raw_reader *r = p->reader;
@@ -312,7 +313,7 @@ static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
     return stream_seek(p->stream, back, err);
 }
 
-/* The time of the sample in RECORD [ns], which the record has in us; that of the first sample is 0. */
+/* The time of the sample in RECORD [ns] since the first sample; the record has it in us. */
 static uint64_t record_time(struct raw_reader *r, const uint8_t *record, bool first, bool big)
 {
     uint64_t time_us = get_u64(record, big);
@@ -327,7 +328,8 @@ static int lost(struct raw_profile *p, struct error *err)
                      "the file changed while it was being read");
 }
 
-/* The number of the sample before which to stop decoding: times are loaded up to there, and the batch has room. */
+/* The number of the sample before which decoding stops: the times of all earlier samples are
+ * loaded, and the batch has room for them. */
 static uint64_t decodable(const struct raw_profile *p)
 {
     const struct raw_reader *r = p->reader;
@@ -337,9 +339,9 @@ static uint64_t decodable(const struct raw_profile *p)
     return end - p->done < RAW_BATCH_SAMPLES ? end : p->done + RAW_BATCH_SAMPLES;
 }
 
-/* Decodes the complete records in the HAVE bytes at DATA, at least one, into the empty batch, as far as that is possible.
- * THREAD_SIZE, BIG and PLAIN are constants where that matters; PLAIN: the value is an f64, and times are not in the
- * records. Returns the number of bytes decoded. */
+/* Decodes the complete records in the HAVE bytes at DATA, of which there is at least one, into the
+ * empty batch until it is full. THREAD_SIZE, BIG and PLAIN are constants where speed matters;
+ * PLAIN: the value is an f64, and records have no times. Returns the number of bytes decoded. */
 INLINE size_t decode(struct raw_profile *p, const uint8_t *data, size_t have, size_t thread_size,
                      bool big, bool plain)
 {
@@ -387,8 +389,8 @@ static size_t decode_any(struct raw_profile *p, const uint8_t *data, size_t have
     return decode(p, data, have, record->thread_size, p->layout.big, false);
 }
 
-/* Makes the next record completely visible; detection has already seen all of them. Returns the number of visible
- * bytes, or -1. */
+/* Makes the next record completely visible; detection has already checked all of them. Returns the
+ * number of visible bytes, or -1. */
 static int64_t show_record(struct raw_profile *p, const uint8_t **data, struct error *err)
 {
     const struct raw_reader *r = p->reader;
@@ -418,7 +420,7 @@ int raw_records_next(struct raw_profile *p, struct raw_samples *samples, struct 
     struct raw_reader *r = p->reader;
     if (p->ext.time_at != 0 && p->done - r->times_first >= r->times_count &&
         load_times(p, p->done, err) != 0)
-        return -1; /* before the peek, because it moves the stream */
+        return -1; /* before the peek, because loading times moves the stream */
     int64_t have = show_record(p, &data, err);
     if (have < 0)
         return -1;

@@ -43,7 +43,7 @@ static int load(struct raw_seen *s, struct stream *stream, struct error *err)
     return stream_seek(stream, back, err);
 }
 
-/* Flags of COUNT thread samples, beginning with number FROM of the batch. */
+/* Sets the flags of COUNT thread samples, beginning with number FROM of the batch. */
 static void take(struct raw_seen *s, struct raw_batch *batch, size_t from, size_t count)
 {
     uint8_t any = 0;

@@ -45,12 +45,13 @@ struct raw_reader {
     uint32_t left;
     struct raw_batch batch;
     struct raw_seen seen;
-    struct raw_readings *readings; /* values are those of the readings; NULL: those of the rows */
+    struct raw_readings *readings; /* give the values; NULL: the rows do */
     struct raw_reading_walk walk;
     uint64_t last_ns;
 };
 
-/* The next block. Returns 1; 0 at the end or where the file is damaged, since this is a salvage; -1 if reading failed. */
+/* Reads the next block. Returns 1; 0 at the end or at damage, because spools are only salvaged; -1
+ * if reading fails. */
 static int next_whole_block(struct stream *stream, struct block *block, struct error *err)
 {
     struct error damage = {0};
@@ -60,7 +61,8 @@ static int next_whole_block(struct stream *stream, struct block *block, struct e
     return got > 0;
 }
 
-/* Opens the flags that must follow the rows. Returns 1; 0 where there are none, which is the end; -1 if reading failed. */
+/* Opens the flags that must follow the rows. Returns 1; 0 if there are none, which is the end; -1
+ * if reading fails. */
 static int open_seen(struct raw_profile *p, struct error *err)
 {
     struct block block;
@@ -70,7 +72,7 @@ static int open_seen(struct raw_profile *p, struct error *err)
     return strcmp(block.type, "seen") == 0 && raw_seen_open(&p->reader->seen, &block.in) == 0;
 }
 
-/* Opens the next block of rows. Returns 1, 0 at the end, -1 if reading failed. */
+/* Opens the next block of rows. Returns 1, 0 at the end, -1 if reading fails. */
 static int open_rows(struct raw_profile *p, struct error *err)
 {
     struct raw_reader *r = p->reader;
@@ -92,14 +94,15 @@ static int open_rows(struct raw_profile *p, struct error *err)
     return got;
 }
 
-/* The value of the sample at TIME_NS: from the readings where there are some. Returns 0, or -1. */
+/* Computes the value of the sample at TIME_NS from the readings, if there are any. Returns 0, or
+ * -1. */
 static int find_value(struct raw_profile *p, uint64_t time_ns, double *value, struct error *err)
 {
     struct raw_reader *r = p->reader;
     if (r->readings == NULL)
         return 0;
     struct raw_reading reading;
-    int got = 1; /* readings that do not fit those before are left out */
+    int got = 1; /* readings that do not fit the earlier ones are left out */
     while (raw_readings_until(r->readings) < time_ns &&
            (got = raw_reading_next(&r->walk, &reading, err)) > 0)
         raw_readings_add(r->readings, &reading);

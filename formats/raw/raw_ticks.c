@@ -1,4 +1,4 @@
-/* What the ticks of the kernel say about sightings in the kernel.
+/* What the ticks of the kernel reveal about sightings in the kernel.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_ticks.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-/* Turns \\ooo of TEXT, three octal digits, into that byte, in place. */
+/* Replaces each \\ooo in TEXT (three octal digits) by that byte, in place. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -44,7 +44,8 @@ static bool parse_line(char *line, struct raw_vmmap *map)
     return map->size == 0 || map->address + (map->size - 1) >= map->address;
 }
 
-/* Reads a line, without its end, into LINE. Returns 1, 0 at the end, -1 on an error or if the line is too long. */
+/* Reads a line without its end into LINE. Returns 1, 0 at the end, or -1 on an error or if the line
+ * is too long. */
 static int read_line(struct stream *in, char *line, size_t room, struct error *err)
 {
     const uint8_t *data;
@@ -67,7 +68,7 @@ static int read_line(struct stream *in, char *line, size_t room, struct error *e
 
 static int read_lines(struct stream *in, struct raw_vmmap **maps, size_t *count, struct error *err)
 {
-    char line[2048]; /* a label with every byte escaped */
+    char line[2048]; /* room for a label with every byte escaped */
     size_t capacity = 0;
     int got;
     uint64_t at = 0;

@@ -6,9 +6,9 @@
 
 #include "base/bytes.h"
 
-/* A label ends at its first NUL, and usually only NULs follow. The newest pperf leaves other bytes there: *ODD is set if
- * so, or if the label has control characters. Both at once, or no label in front of such bytes, is not a VMMap but samples
- * that are read as one. */
+/* A label ends at its first NUL, and usually only NULs follow. The newest pperf leaves other bytes
+ * there. *ODD is set for such bytes, or if the label has control characters. Both at once, or an
+ * empty label before such bytes, are not a VMMap but samples misread as one. */
 static bool is_label(const uint8_t *text, bool *odd)
 {
     bool control = false, more = false;
