@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 
-/* A section, or a part of one; all zero: none. */
+/* A section or a part of a section; all zero: none. */
 struct dwarf_span {
     const uint8_t *data;
     uint64_t size; /* [bytes] */
@@ -21,12 +21,12 @@ struct dwarf_bytes {
     bool big, bad;
 };
 
-/* The bytes from OFFSET of SPAN to its end; BAD is set if OFFSET is outside. */
+/* The bytes of SPAN from OFFSET to its end; BAD is set if OFFSET is outside. */
 static inline struct dwarf_bytes dwarf_bytes_at(struct dwarf_span span, uint64_t offset, bool big)
 {
     static const uint8_t none[1];
     const uint8_t *begin =
-        span.data != NULL ? span.data : none; /* nothing may be added to NULL, not even 0 */
+        span.data != NULL ? span.data : none; /* C does not allow adding to NULL, not even 0 */
     struct dwarf_bytes b = {begin, begin, big, offset > span.size};
     if (!b.bad && span.size > 0) {
         b.at = span.data + offset;
@@ -47,7 +47,7 @@ static inline void dwarf_skip(struct dwarf_bytes *b, uint64_t count)
     b->at = enough ? b->at + count : b->end;
 }
 
-/* A number of SIZE bytes: 1, 2, 3, 4 or 8; other sizes are bad. */
+/* Reads a number of SIZE bytes: 1, 2, 3, 4 or 8; other sizes set BAD. */
 static inline uint64_t dwarf_uint(struct dwarf_bytes *b, unsigned size)
 {
     const uint8_t *p = b->at;
@@ -74,7 +74,7 @@ static inline uint64_t dwarf_uint(struct dwarf_bytes *b, unsigned size)
     }
 }
 
-/* Drops bits 64 and higher. */
+/* Reads a ULEB128 number; bits 64 and higher are dropped. */
 static inline uint64_t dwarf_uleb(struct dwarf_bytes *b)
 {
     uint64_t value = 0;
@@ -107,7 +107,7 @@ static inline int64_t dwarf_sleb(struct dwarf_bytes *b)
     return 0;
 }
 
-/* Borrowed from the section, where a NUL ends it. */
+/* Reads a NUL-terminated string, borrowed from the section. */
 static inline const char *dwarf_string(struct dwarf_bytes *b)
 {
     const char *text = (const char *)b->at;

@@ -1,4 +1,4 @@
-/* Which bytes of code are instructions of which set, and which are data.
+/* Determines which bytes of code are instructions, of which set, and which are data.
  * SPDX-License-Identifier: MIT */
 #include "formats/elf/elf_code_kinds.h"
 
@@ -14,7 +14,7 @@
 struct mark {
     uint64_t address;
     enum elf_code_kind kind;
-    bool maps; /* of a mapping symbol, which is more precise than a function */
+    bool maps; /* from a mapping symbol, which is more precise than a function */
 };
 
 struct elf_code_kinds {

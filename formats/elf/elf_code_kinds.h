@@ -7,7 +7,7 @@
 #include "formats/elf/elf_file.h"
 
 enum elf_code_kind {
-    ELF_CODE, /* of the only set, or ARM's 32-bit set */
+    ELF_CODE, /* in the only instruction set, or in ARM's 32-bit set */
     ELF_CODE_THUMB,
     ELF_CODE_DATA
 };
@@ -20,8 +20,8 @@ struct elf_code_kinds *elf_code_kinds_new(const struct elf_file *file,
                                           const struct elf_file *debug);
 void elf_code_kinds_delete(struct elf_code_kinds *kinds); /* NULL is allowed */
 
-/* Returns the kind of the bytes at ADDRESS of the file. Sets *UNTIL to the address of the next symbol that gives a
- * kind; UINT64_MAX if there is none. */
+/* Returns the kind of the bytes at ADDRESS of the file. Sets *UNTIL to the address of the next
+ * symbol that determines a kind, or to UINT64_MAX if there is none. */
 enum elf_code_kind elf_code_kind_at(const struct elf_code_kinds *kinds, uint64_t address,
                                     uint64_t *until);
 

@@ -1,4 +1,4 @@
-/* What identifies an ELF file without build-id: the bytes of its code.
+/* Identifies an ELF file without build-id by the bytes of its code.
  * SPDX-License-Identifier: MIT */
 #include "formats/elf/elf_content.h"
 
@@ -23,8 +23,8 @@ bool elf_is_content_id(const char *id)
     return id != NULL && strncmp(id, prefix, strlen(prefix)) == 0;
 }
 
-/* Adds the bytes of SEGMENT except those of the file header, in which strip changes the fields about sections. Reads
- * in steps: such files may have gigabytes. */
+/* Adds the bytes of SEGMENT except those of the file header, in which strip changes the fields
+ * about sections. Reads in steps, because the segment may have gigabytes. */
 static bool add_segment(XXH3_state_t *sum, const struct elf_file *file,
                         const struct elf_segment *segment, uint8_t *step)
 {

@@ -1,7 +1,7 @@
-/* What identifies an ELF file without build-id: the bytes of its code.
+/* Identifies an ELF file without build-id by the bytes of its code.
  *
- * Stripping a file, copying it or touching it does not change them, so a stripped program on a board and the same
- * program with symbols on another machine are the same file.
+ * Stripping, copying or touching a file does not change them, so that a stripped program on a board
+ * and the same program with symbols on another machine have the same ID.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_CONTENT_H
 #define FORMATS_ELF_ELF_CONTENT_H
@@ -15,7 +15,7 @@ void elf_content_id(const struct elf_file *file, char id[ELF_CONTENT_ID]);
 /* The same for a file whose contents are not known; no file has this ID. */
 extern const char elf_content_lost[];
 
-/* Is ID, which may also be a build-id, such a text? NULL is allowed. */
+/* Returns whether ID is a text of elf_content_id, and not a build-id. NULL is allowed. */
 bool elf_is_content_id(const char *id);
 
 #endif

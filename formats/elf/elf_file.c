@@ -5,9 +5,9 @@
  *
  * - sizes: a sparse file can have a table of terabytes, and libelf would read it;
  * - the number of sections where it is in section 0 (has_many_sections);
- * - the size of an entry in the tables of headers: libelf takes the usual one for granted;
- * - a table of program headers that is cut short: libelf uses what is left of it;
- * - notes: libelf keeps each piece of a file that it has read, and each of 65535 program headers
+ * - the size of an entry in the tables of headers: libelf assumes the usual size;
+ * - a truncated table of program headers: libelf uses the remaining part;
+ * - notes: libelf keeps every piece of a file that it has read, and each of 65535 program headers
  *   may be a note of any size (1000 of 1 MiB: 1 GB), so all notes together have a budget;
  * - names: elf_strptr searches back from the end of the table for a NUL in each call
  *   (200000 names in 64 MiB without NULs: 8 minutes). elf_strings searches once.
@@ -30,7 +30,7 @@
 #include "base/memory.h"
 #include "formats/elf/elf_internal.h"
 
-/* Maximum size of a table that is read as a whole: symbols, names [bytes]. */
+/* Maximum size of a table that is read as a whole, such as symbols or names [bytes]. */
 enum { MAX_TABLE = 1 << 30 };
 enum { MAX_SECTIONS = 1 << 20, MAX_SEGMENTS = 1 << 10, MAX_NOTES = 1 << 20, MAX_BUILD_ID = 64 };
 
@@ -164,9 +164,10 @@ static int bad(const struct elf_file *file, uint64_t offset, struct error *err, 
     return error_set(err, file->path, offset, "%s", text);
 }
 
-/* If the number of sections is in section 0, libelf accepts it if the file is large enough, and fills 250
- * bytes for each section before it reads one: a sparse file of 1 GiB took 14 s and 4.3 GB. Decoded by hand, because
- * libelf offers no step in between. */
+/* If the number of sections is in section 0, libelf accepts any number for which the file is large
+ * enough, and initialises 250 bytes for each section before it reads one: a sparse file of 1 GiB
+ * took 14 s and 4.3 GB. The number is decoded here, because libelf has no function for this step
+ * alone. */
 static bool has_many_sections(const struct elf_file *file, const uint8_t *header)
 {
     const bool big = file->big_endian, wide = file->is_64;
@@ -181,7 +182,7 @@ static bool has_many_sections(const struct elf_file *file, const uint8_t *header
                  : get_u32(first + offsetof(Elf32_Shdr, sh_size), big)) > MAX_SECTIONS;
 }
 
-/* What must be valid before libelf may read the file. */
+/* Checks the part of the header that must be valid before libelf may read the file. */
 static int check_header(struct elf_file *file, struct error *err)
 {
     uint8_t header[sizeof(Elf64_Ehdr)] = {0};
@@ -223,7 +224,7 @@ static void take_build_id(struct elf_file *file, Elf_Data *data)
     }
 }
 
-/* Takes the SIZE bytes of notes at OFFSET out of the budget LEFT. */
+/* Reads the SIZE bytes of notes at OFFSET, which count against the budget LEFT. */
 static void read_notes(struct elf_file *file, uint64_t offset, uint64_t size, uint64_t align,
                        uint64_t *left)
 {
@@ -245,8 +246,8 @@ static int read_segments(struct elf_file *file, const GElf_Ehdr *header, uint64_
     size_t count = 0;
     GElf_Phdr p;
     if (header->e_phnum == 0)
-        return 0;             /* a debug file may have none */
-    if (header->e_phoff == 0) /* libelf would say that there are none */
+        return 0;             /* a debug file may have no program headers */
+    if (header->e_phoff == 0) /* libelf would report that there are none */
         return error_set(
             err, file->path,
             file->is_64 ? offsetof(Elf64_Ehdr, e_phoff) : offsetof(Elf32_Ehdr, e_phoff),
@@ -328,7 +329,7 @@ static struct elf_file *load(struct elf_file *file, struct error *err)
                                          : elf_begin(file->fd, ELF_C_READ, NULL);
         if (file->elf == NULL || elf_kind(file->elf) != ELF_K_ELF ||
             gelf_getehdr(file->elf, &header) == NULL) {
-            if (*file->failed == 0) /* its header could be read */
+            if (*file->failed == 0) /* the header could be read */
                 *file->failed = errno;
             bad(file, 0, &wrong, elf_errmsg(-1));
         } else if (read_segments(file, &header, &notes, &wrong) == 0) {
@@ -366,8 +367,8 @@ struct elf_file *elf_file_from_descriptor(int fd, const char *path, struct error
     return NULL;
 }
 
-/* A profile may name a device or a FIFO, and opening one may have side effects or block forever. Returns a descriptor;
- * or -1 with *ERRNUM set, 0 if PATH is not a regular file. */
+/* A profile may name a device or a FIFO, and opening one may have side effects or block forever.
+ * Returns a descriptor; or -1 with *ERRNUM set, to 0 if PATH is not a regular file. */
 static int open_regular(const char *path, int *errnum)
 {
     char link[64];
@@ -378,7 +379,7 @@ static int open_regular(const char *path, int *errnum)
     if (regular) {
         snprintf(link, sizeof link, "/proc/self/fd/%d", place);
         fd = open(link, O_RDONLY | O_CLOEXEC);
-        if (fd < 0 && errno == ENOENT) /* no /proc */
+        if (fd < 0 && errno == ENOENT) /* /proc is not mounted */
             fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         *errnum = fd < 0 ? errno : 0;
     }

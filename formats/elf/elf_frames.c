@@ -1,9 +1,9 @@
-/* Where functions begin and end, from the unwind tables that stripped files keep.
+/* The bounds of functions, from the unwind tables that stripped files keep.
  *
  *   .eh_frame      records: u32 length, then
  *     CIE          u32 0, u8 version, augmentation "zR...", [version 4: 2 bytes,] uleb and sleb alignments, u8 or uleb
  *                  register, uleb length of the augmentation data: 'R' is the encoding of addresses
- *     FDE          u32 how far before this word its CIE is, begin, size, ...
+ *     FDE          u32 distance from its CIE to this word, begin, size, ...
  *   .debug_frame   the same in debug information, for programs without .eh_frame: a CIE has the word 0xffffffff, an FDE the
  *                  offset of its CIE; addresses are absolute
  *   .ARM.exidx     pairs of words: where the function begins, relative to the word, in 31 bits; how to unwind it
@@ -20,11 +20,11 @@
 #include "formats/elf/dwarf_bytes.h"
 #include "formats/elf/elf_sections.h"
 
-/* In the largest programs, these tables have 20 MB. The head of a CIE is a few bytes; a limit keeps each FDE that refers
- * to it cheap. */
+/* In the largest programs, these tables have 20 MB. The head of a CIE has a few bytes; the limit
+ * bounds the cost of each FDE that refers to it. */
 enum { MAX_TABLE = 64 << 20, MAX_CIE = 128, EXIDX_ENTRY = 8 };
 
-/* How an address is written: DW_EH_PE_... */
+/* The encoding of an address: DW_EH_PE_... */
 enum {
     ENCODED_FORMAT = 0x0f,
     ENCODED_BASE = 0x70,
@@ -39,10 +39,10 @@ struct reader {
     struct dwarf_span span;
     uint64_t address; /* of the span */
     bool is_debug;    /* .debug_frame */
-    /* .eh_frame: a record without length ends it; otherwise, two object files meet there */
+    /* .eh_frame: a record with length 0 is the end; elsewhere, it separates two object files */
     bool ends_with_zero;
     uint64_t cie; /* offset of the last one ... */
-    int encoding; /* ... and how its FDEs write addresses */
+    int encoding; /* ... and how its FDEs encode addresses */
     struct elf_frames *frames;
     size_t capacity;
 };
@@ -55,7 +55,7 @@ static void add(struct reader *r, uint64_t begin, uint64_t last)
 
 /* ---- .eh_frame ---- */
 
-/* A number of the FORMAT, extended to 64 bits. */
+/* Reads a number in FORMAT, extended to 64 bits. */
 static uint64_t read_format(struct dwarf_bytes *b, int format, bool is_64)
 {
     static const uint8_t sizes[] = {0, 0, 2, 4, 8};
@@ -71,7 +71,7 @@ static uint64_t read_format(struct dwarf_bytes *b, int format, bool is_64)
     return (format & ENCODED_SIGNED) && size < 8 ? (value ^ sign) - sign : value;
 }
 
-/* An address that is written as ENCODING says, at B in R. */
+/* Reads an address at B in R, encoded according to ENCODING. */
 static uint64_t read_address(const struct reader *r, struct dwarf_bytes *b, int encoding)
 {
     const bool is_64 = r->file->is_64;
@@ -82,7 +82,8 @@ static uint64_t read_address(const struct reader *r, struct dwarf_bytes *b, int 
     return is_64 ? value : (uint32_t)value;
 }
 
-/* Addresses may be absolute or relative to their place; compilers use other bases only in other tables. */
+/* Addresses may be absolute or relative to their own position; compilers use other bases only in
+ * other tables. */
 static int usable(unsigned encoding)
 {
     unsigned base = encoding & ~(unsigned)ENCODED_FORMAT;
@@ -109,7 +110,7 @@ static int read_augmentation(const struct reader *r, struct dwarf_bytes *b,
         case 'L':
             dwarf_skip(b, 1);
             break;
-        case 'P': /* of the personality routine */
+        case 'P': /* encoding and address of the personality routine */
             encoding = (unsigned)dwarf_uint(b, 1);
             read_format(b, encoding & ENCODED_FORMAT, r->file->is_64);
             break;
@@ -124,7 +125,7 @@ static int read_augmentation(const struct reader *r, struct dwarf_bytes *b,
     return ENCODED_UNKNOWN;
 }
 
-/* How the FDEs of the CIE at OFFSET write addresses. */
+/* The encoding of addresses in the FDEs of the CIE at OFFSET. */
 static int encoding_of(struct reader *r, uint64_t offset)
 {
     if (offset == r->cie)
@@ -151,7 +152,8 @@ static int encoding_of(struct reader *r, uint64_t offset)
     return r->encoding;
 }
 
-/* Reads the FDE whose second word, before B, gives the place of its CIE: as a distance backwards, or as an OFFSET. */
+/* Reads the FDE whose second word, which precedes B, locates its CIE: by a distance backwards, or
+ * by an OFFSET. */
 static bool read_fde(struct reader *r, struct dwarf_bytes *b, uint64_t offset)
 {
     uint64_t here = (uint64_t)(b->at - r->span.data) - 4;
@@ -175,8 +177,7 @@ static void read_records(struct reader *r)
         uint64_t length = dwarf_uint(&b, 4);
         if (length == 0 && r->ends_with_zero)
             return;
-        if (length >
-            dwarf_bytes_left(&b)) { /* or UINT32_MAX, for 64 bits: no compiler writes that */
+        if (length > dwarf_bytes_left(&b)) { /* or UINT32_MAX: 64 bits, never written */
             r->frames->damaged |= true;
             return;
         }
@@ -234,7 +235,8 @@ static struct interval_map map_code(const struct elf_file *file)
     return map;
 }
 
-/* Where functions overlap, each ends where the next one begins. Linkers leave 0 for discarded functions. */
+/* Where functions overlap, each ends where the next one begins. Linkers leave the address 0 for
+ * discarded functions. */
 static void tidy(struct elf_frames *f, const struct elf_file *file)
 {
     struct interval_map code = map_code(file);

@@ -15,13 +15,14 @@ struct elf_bounds {
 struct elf_frames {
     struct elf_bounds *items;
     size_t count;
-    bool damaged; /* some could not be read */
+    bool damaged; /* some functions could not be read */
 };
 
-/* Reads the tables of FILE from its sections or, if it has no section headers, from the place to which a segment
- * refers. Entries outside the code of FILE are ignored, and no function extends beyond its section. Compilers split
- * some functions into parts (.cold), which have separate bounds. Entries of .ARM.exidx have no end: a function there
- * extends to the next one, and linkers join neighbours with the same unwinding. Caller frees with elf_frames_free. */
+/* Reads the tables of FILE from its sections or, if it has no section headers, from the location to
+ * which a segment refers. Entries outside the code of FILE are ignored, and no function extends
+ * beyond its section. Compilers split some functions into parts (.cold), which have separate
+ * bounds. Entries of .ARM.exidx have no end: a function there extends to the next one, and linkers
+ * join neighbours with the same unwinding. Caller frees with elf_frames_free. */
 struct elf_frames elf_frames_read(const struct elf_file *file);
 void elf_frames_free(struct elf_frames *frames);
 

@@ -7,31 +7,33 @@
 
 #include "formats/elf/elf_file.h"
 
-/* The contents of section INDEX, a table of symbols, relocations or versions; borrowed until elf_file_close. NULL if there is none, it
- * is too large or damaged, or cannot be read, which elf_file_failed then reports. */
+/* The contents of section INDEX, a table of symbols, relocations or versions; borrowed until
+ * elf_file_close. NULL if there is none, or if it is too large, damaged or unreadable;
+ * elf_file_failed reports read errors. */
 Elf_Data *elf_table(const struct elf_file *file, size_t index);
 
 /* The names in section INDEX. Each name that begins before *LIMIT is NUL-terminated. Borrowed until elf_file_close;
  * NULL with *LIMIT 0 if there are none. */
 const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit);
 
-/* Linkers store a name as the end of another one; a table with a name at each byte of one that is a megabyte long is an
- * attack. All names longer than 64 bytes in a table may together have four times as many bytes as the table, plus 64 kB. */
+/* Linkers store a name as the end of a longer one, but a table with a name at each byte of a name
+ * of a megabyte is an attack. All names longer than 64 bytes in a table may together have four
+ * times as many bytes as the table, plus 64 kB. */
 struct elf_name_budget {
     size_t left; /* [bytes] */
 };
 struct elf_name_budget elf_name_budget(size_t table_size);
 
-/* Takes NAME, which ends in its table, from the budget; false if it does not fit. Call it before doing anything else with
- * a name, even determining its length. */
+/* Deducts NAME, which must end inside its table, from the budget. Returns false if the budget is
+ * too small. Call it before doing anything else with a name, even before determining its length. */
 bool elf_name_fits(struct elf_name_budget *budget, const char *name);
 
-/* $a $t $d $x (also "$x.1", on RISC-V "$xrv64i2p1"): these mark where the instruction set changes or data begins, and
- * are not functions. */
+/* $a $t $d $x (also "$x.1", on RISC-V "$xrv64i2p1"): such symbols mark where the instruction set
+ * changes or data begins, and are not functions. */
 bool elf_is_mapping_symbol(const struct elf_file *file, const char *name);
 
-/* Records a read error of the SIZE bytes at OFFSET if the file has them, because libelf does not distinguish damaged
- * files from read errors. */
+/* Records a read error if the file has the SIZE bytes at OFFSET. libelf does not distinguish read
+ * errors from damaged files. */
 void elf_file_blame(const struct elf_file *file, uint64_t offset, uint64_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Is this the file that ran? Where is a mapping in it?
+/* Checks whether a file is the one that ran, and locates a mapping in it.
  * SPDX-License-Identifier: MIT */
 #include "formats/elf/elf_match.h"
 
@@ -13,7 +13,7 @@
 #include "formats/elf/elf_sections.h"
 
 /* Page sizes of Linux targets: x86 and most others, some ARM, PowerPC and ARM servers. With 1, a
- * segment has only its own bytes. */
+ * segment is only its own bytes. */
 static const uint64_t page_sizes[] = {1, 4096, 16384, 65536};
 enum { PAGE_SIZES = sizeof page_sizes / sizeof page_sizes[0], CRC_STEP = 1 << 16 };
 
@@ -24,7 +24,8 @@ static uint64_t page_down(uint64_t value, uint64_t page)
     return value & ~(page - 1);
 }
 
-/* The range that mmap maps for a segment: whole pages, from that of its first byte to that of its last. */
+/* The size of the range that mmap maps for a segment: whole pages, from the page of its first byte
+ * to the page of its last. */
 static uint64_t mapped_size(const struct elf_segment *s, uint64_t bytes, uint64_t page)
 {
     return page_down(s->address % page + bytes + page - 1, page);
@@ -63,7 +64,7 @@ static const struct elf_segment *segment_at(const struct elf_file *file, uint64_
     return NULL;
 }
 
-/* M shows S from its offset, or else from the page where S begins. */
+/* Places M in S: M shows S from its offset, or else from the page in which S begins. */
 static void place_in(struct elf_mapping *m, const struct elf_segment *s, uint64_t page)
 {
     m->start = m->has_offset ? m->offset : s->offset - (s->address - page_down(s->address, page));
@@ -72,8 +73,9 @@ static void place_in(struct elf_mapping *m, const struct elf_segment *s, uint64_
 
 /* ---- the rule ---- */
 
-/* A file that may be another one: what is mapped must fit, at the address where a program that
- * cannot be moved (ET_EXEC) was linked. EXACTLY: it must be all of a segment, from its beginning. */
+/* For a file that may not be the one that ran: the mapping must fit in a segment and, for a program
+ * that cannot be moved (ET_EXEC), be at the address for which it was linked. EXACTLY: the mapping
+ * must be a whole segment. */
 static bool place_by_size(const struct elf_file *file, struct elf_mapping *m, bool exactly)
 {
     for (size_t p = 1; p < PAGE_SIZES; p++)
@@ -94,7 +96,7 @@ static bool place_by_size(const struct elf_file *file, struct elf_mapping *m, bo
 }
 
 /* For the file that ran, wherever its bytes are mapped. Without an offset, the size identifies the
- * segment; failing that, the first one of code is assumed. */
+ * segment; failing that, the first segment of code is assumed. */
 static bool place_trusted(const struct elf_file *file, struct elf_mapping *m)
 {
     const struct elf_segment *found = m->has_offset ? segment_at(file, m->offset) : NULL;
@@ -117,7 +119,7 @@ static uint64_t code_size(const struct elf_file *file)
     return size;
 }
 
-/* The code that ran was recorded. */
+/* Matches the content of FILE with the recorded one. */
 static int match_content(const struct elf_file *file, struct elf_mapping *m, struct error *err)
 {
     char id[ELF_CONTENT_ID];
@@ -135,7 +137,7 @@ int elf_match(const struct elf_file *file, struct elf_mapping *m, struct error *
     if (elf_is_content_id(m->build_id) && !m->is_image)
         return match_content(file, m, err);
     bool mine = file->build_id[0] != '\0', theirs = m->build_id != NULL && m->build_id[0] != '\0';
-    /* A file with a build-id for a mapping without one, or the reverse, is most likely another one. */
+    /* If only one of file and mapping has a build-id, the file is most likely another one. */
     bool exactly = mine != theirs && (theirs || m->size > 0);
     bool same = m->is_image || (mine && theirs && strcmp(file->build_id, m->build_id) == 0);
     if (mine && theirs && !same)
@@ -173,7 +175,8 @@ int elf_match_layout(const struct elf_file *file, bool is_64, bool big_endian, s
 
 /* ---- debug files ---- */
 
-/* The CRC-32 of all of the file, read in steps: such files may be gigabytes. Returns false if it cannot be read. */
+/* The CRC-32 of all of the file, read in steps because such files may have gigabytes. Returns false
+ * if it cannot be read. */
 static bool crc_of(const struct elf_file *file, uint32_t *sum)
 {
     uint8_t *step = mem_alloc(CRC_STEP);

@@ -10,10 +10,12 @@
 #include "formats/elf/elf_match.h"
 #include "formats/elf/elf_sections.h"
 
-/* In the largest programs, these have some megabytes. Even level 9 of xz needs less than 100 MB of memory. */
+/* In the largest programs, these symbols have a few megabytes. Even level 9 of xz needs less than
+ * 100 MB of memory. */
 enum { MAX_PACKED = 16 << 20, MAX_UNPACKED = 64 << 20, MAX_MEMORY = 100 << 20, STEP = 1 << 16 };
 
-/* Returns false when the SIZE bytes at PACKED are not a complete file in xz format, or are too large. */
+/* Returns false if the SIZE bytes at PACKED are not a complete file in xz format, or are too
+ * large. */
 static bool unpack(const uint8_t *packed, size_t size, struct buffer *to)
 {
     lzma_stream stream = LZMA_STREAM_INIT;

@@ -11,8 +11,9 @@ struct elf_minidebug {
     uint8_t *bytes;        /* of FILE */
 };
 
-/* Unpacks and opens this file. Returns 0, with an empty MINIDEBUG if FILE has none; or -1 if it is damaged,
- * implausibly large, or belongs to another file. Caller frees with elf_minidebug_free. */
+/* Unpacks and opens this file in FILE. Returns 0, with an empty MINIDEBUG if FILE has none; or -1
+ * if it is damaged, implausibly large, or belongs to another file. Caller frees with
+ * elf_minidebug_free. */
 int elf_minidebug_open(struct elf_minidebug *minidebug, const struct elf_file *file);
 void elf_minidebug_free(struct elf_minidebug *minidebug);
 

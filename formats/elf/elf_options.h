@@ -16,7 +16,7 @@ extern const struct argp elf_argp;
 /* The same for tools that seldom need binaries: -h does not show these options. */
 extern const struct argp elf_rare_argp;
 
-/* For parsers of such options: adds FOLDER to the COUNT FOLDERS of a struct elf_search. */
+/* For parsers of similar options: adds FOLDER to the COUNT FOLDERS of a struct elf_search. */
 void elf_add_folder(const char ***folders, size_t *count, const char *folder);
 
 #endif

@@ -17,7 +17,7 @@
 
 enum { MAX_STUBS = 1 << 20, MAX_PLT = 16 << 20, MAX_NAME = 4096 };
 
-/* The dynamic linker puts the address of a function into the SLOT. */
+/* A place where the dynamic linker stores the address of a function. */
 struct slot {
     uint64_t address, resolver;
     uint32_t name; /* number in the strings */
@@ -44,7 +44,8 @@ static void add_slot(struct plt *p, const char *name, uint64_t address, uint64_t
     free(full);
 }
 
-/* Relocation I of DATA, with the addend that the slot of a function chosen by a resolver has. */
+/* Reads relocation I of DATA. Unless HAS_ADDEND, the addend of a function chosen by a resolver is
+ * in its slot. */
 static bool read_relocation(const struct plt *p, Elf_Data *data, int i, bool has_addend,
                             GElf_Rela *to)
 {
@@ -61,7 +62,7 @@ static bool read_relocation(const struct plt *p, Elf_Data *data, int i, bool has
     return true;
 }
 
-/* The relocations in section INDEX. */
+/* Reads the relocations in section INDEX. */
 static void read_slots(struct plt *p, size_t index)
 {
     const struct elf_file *file = p->file;
@@ -120,7 +121,7 @@ static void add_stub(struct plt *p, uint64_t address, uint64_t size, uint64_t sl
         (struct elf_stub){address, size, strings_get(p->strings, slot->name), slot->resolver};
 }
 
-/* MIPS: the value of a function of a library is the address of its stub, if it has one. */
+/* On MIPS, the symbol value of a library function is the address of its stub, if it has one. */
 static void find_mips_stubs(struct plt *p, size_t index, const struct elf_section *stubs)
 {
     enum { SIZE = 16 };
@@ -155,7 +156,7 @@ static void find_all_mips_stubs(struct plt *p)
         }
 }
 
-/* The sections of stubs; .iplt is that of static programs under some linkers. */
+/* Whether SECTION contains stubs. Some linkers call the section .iplt in static programs. */
 static bool has_stubs(const struct elf_section *section)
 {
     return strcmp(section->name, ".plt") == 0 || strcmp(section->name, ".plt.sec") == 0 ||
@@ -173,7 +174,8 @@ bool elf_plt_has(const struct elf_file *file, uint64_t address)
     return false;
 }
 
-/* The table that registers point to: i386 has a part of its own for functions, unless they are bound early. */
+/* The address of the table to which registers point. On i386, functions have a separate part of it,
+ * unless they are bound early. */
 static uint64_t find_got(const struct elf_file *file)
 {
     const struct elf_section *found =
@@ -208,7 +210,7 @@ static int compare_stubs(const void *left, const void *right)
 struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strings, size_t *count,
                               bool *overlap)
 {
-    enum { MAX_SECTIONS = 16 }; /* of either kind; programs have 1 to 3 */
+    enum { MAX_SECTIONS = 16 }; /* per kind; programs have 1 to 3 */
     struct plt p = {.file = file,
                     .machine = plt_machine_find(file->machine, file->big_endian),
                     .strings = strings};

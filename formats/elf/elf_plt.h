@@ -1,4 +1,5 @@
-/* The stubs through which a program calls functions of libraries. They are in no symbol table.
+/* The stubs through which a program calls functions of libraries. Symbol tables do not contain
+ * them.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_PLT_H
 #define FORMATS_ELF_ELF_PLT_H
@@ -12,14 +13,15 @@ struct elf_stub {
     uint64_t resolver;      /* address of the code that selects the function; 0: none */
 };
 
-/* The entries of .plt, .plt.sec and .plt.got of FILE, on MIPS also .MIPS.stubs and on 64-bit PowerPC the stubs among
- * functions, sorted by address; machines are listed in elf_plt_code.c. An entry jumps to an address that a relocation
- * sets, and is named after the function of the relocation. Sets *COUNT, and *OVERLAP if entries were left out because
- * names overlap. Caller frees; the names are borrowed from STRINGS. */
+/* The entries of .plt, .plt.sec and .plt.got of FILE, on MIPS also .MIPS.stubs and on 64-bit
+ * PowerPC the stubs among functions, sorted by address; machines are listed in elf_plt_code.c. An
+ * entry jumps to an address set by a relocation, and is named after the function of the relocation.
+ * Sets *COUNT, and *OVERLAP if entries were left out because names overlap. Caller frees; the names
+ * are borrowed from STRINGS. */
 struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strings, size_t *count,
                               bool *overlap);
 
-/* Is ADDRESS in one of these sections? */
+/* Returns whether ADDRESS is in one of these sections. */
 bool elf_plt_has(const struct elf_file *file, uint64_t address);
 
 #endif

@@ -1,4 +1,4 @@
-/* Code of stubs that jump to the address in a slot, for each machine.
+/* Recognises, for each machine, the code of stubs that jump to the address in a slot.
  * SPDX-License-Identifier: MIT */
 #include "formats/elf/elf_plt_code.h"
 
@@ -99,7 +99,7 @@ static bool find_aarch64(const struct plt_code *c, uint64_t at, struct plt_stub 
     return true;
 }
 
-/* The constant of an instruction: 8 bits, rotated. */
+/* The constant in an instruction: 8 bits, rotated. */
 static uint32_t rotated(uint32_t instruction)
 {
     const uint32_t value = instruction & 0xff, by = instruction >> 7 & 30;
@@ -109,7 +109,7 @@ static uint32_t rotated(uint32_t instruction)
 /* [Thumb: bx pc; nop] add ip, pc, #A; add ip, ip, #B; [add ip, ip, #C;] ldr pc, [ip, #D]! */
 static bool find_arm(const struct plt_code *c, uint64_t at, struct plt_stub *stub)
 {
-    enum { AHEAD = 8, MAX_ADDS = 2 }; /* what pc is before the instruction */
+    enum { AHEAD = 8, MAX_ADDS = 2 }; /* pc is this far ahead of the instruction */
     uint64_t end = at + WORD, begin = at;
     if ((word(c, at) & 0xfffff000) != 0xe28fc000)
         return false;
@@ -167,7 +167,8 @@ static bool find_mips(const struct plt_code *c, uint64_t at, struct plt_stub *st
     return true;
 }
 
-/* The instructions at AT that load r12 from a slot relative to r2 or to the program counter. Returns their size, 0: others. */
+/* Decodes instructions at AT that load r12 from a slot relative to r2 or to the program counter.
+ * Returns their size, 0 for other instructions. */
 static uint64_t load_ppc64(const struct plt_code *c, uint64_t at, uint64_t *slot)
 {
     enum { FROM_MIDDLE = 0x8000 };

@@ -1,4 +1,4 @@
-/* Where the file of a mapping, and the debug file of a stripped one, may be.
+/* Searches for the file of a mapping, and for the debug file of a stripped file.
  * SPDX-License-Identifier: MIT */
 #include "formats/elf/elf_search.h"
 
@@ -160,13 +160,13 @@ void elf_search_warn(struct reporter *reporter, const char *label, const struct 
 
 struct debug_search {
     const struct elf_search *search;
-    const struct elf_file *file; /* that it belongs to */
-    const char *build_id;        /* that it must have */
+    const struct elf_file *file; /* to which the debug file belongs */
+    const char *build_id;        /* which the debug file must have */
     bool is_alternate;           /* an alternate file of FILE, not its debug file */
     struct error *err;
 };
 
-/* A link to an alternate file, or what such a file says about itself. */
+/* A link to an alternate file, or the same data about an alternate file itself. */
 struct alternate_link {
     uint8_t bytes[MAX_LINK + 1];
     const char *path; /* in BYTES */
@@ -174,8 +174,9 @@ struct alternate_link {
 };
 
 /* .gnu_debugaltlink: path, NUL, build-id.
- * .debug_sup: u16 version, u8 whether FILE is an alternate one, path, NUL, uleb length of the build-id, build-id.
- * Returns false when FILE has none of the kind. */
+ * .debug_sup: u16 version, u8 whether FILE is an alternate one, path, NUL, uleb length of the
+ * build-id, build-id.
+ * Returns false if FILE has none of this kind. */
 static bool read_alternate_link(const struct elf_file *file, bool is_alternate,
                                 struct alternate_link *link)
 {
@@ -262,8 +263,8 @@ static struct elf_file *by_build_id(const struct debug_search *s)
     return debug;
 }
 
-/* The length of the sysroot at the beginning of FOLDER: it is not part of paths on the target and below
- * usr/lib/debug. */
+/* The length of the sysroot at the beginning of FOLDER, which is not part of paths on the target
+ * and below usr/lib/debug. */
 static size_t sysroot_in(const char *folder, size_t length, const char *root)
 {
     size_t n = strlen(root);
@@ -272,7 +273,7 @@ static size_t sysroot_in(const char *folder, size_t length, const char *root)
     return n <= length && memcmp(folder, root, n) == 0 && (n == length || folder[n] == '/') ? n : 0;
 }
 
-/* The folder of the file at PATH, by the length of its text in PATH. */
+/* The folder of the file at PATH; *LENGTH is the length of its text. */
 static const char *folder_of(const char *path, size_t *length)
 {
     const char *slash = strrchr(path, '/');
@@ -280,7 +281,7 @@ static const char *folder_of(const char *path, size_t *length)
     return slash != NULL ? path : ".";
 }
 
-/* A debug file called NAME in FOLDER, or in .debug there. */
+/* Opens the debug file NAME in FOLDER, or in .debug there. */
 static struct elf_file *in_folder(const struct debug_search *s, const char *folder, size_t length,
                                   const char *name, uint32_t crc)
 {
@@ -288,7 +289,8 @@ static struct elf_file *in_folder(const struct debug_search *s, const char *fold
     return debug != NULL ? debug : open_debug(s, &crc, "%.*s/.debug/%s", (int)length, folder, name);
 }
 
-/* The same in the counterpart of FOLDER below each folder for debug files. FOLDER may begin with the sysroot ROOT. */
+/* The same for the counterpart of FOLDER below each folder for debug files. FOLDER may begin with
+ * the sysroot ROOT. */
 static struct elf_file *below_debug_folders(const struct debug_search *s, const char *folder,
                                             size_t length, const char *root, const char *name,
                                             uint32_t crc)
@@ -304,8 +306,8 @@ static struct elf_file *below_debug_folders(const struct debug_search *s, const 
                                       between, (int)(length - skip), folder + skip, name);
 }
 
-/* First by the path of the file as it was given; then by its absolute path, without symbolic links to its folder;
- * then by the path of the file that it links to. */
+/* Tries the path of the file as given; then its absolute path, without symbolic links to its
+ * folder; then the path of the file to which it links. */
 static struct elf_file *in_link_folders(const struct debug_search *s, const char *name,
                                         uint32_t crc)
 {

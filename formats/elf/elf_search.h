@@ -19,7 +19,7 @@ struct elf_search {
 /* The file to be found. Texts are borrowed. */
 struct elf_sought {
     const char *label; /* of its mapping: a path, or only a base name */
-    const char *path;  /* where it was or should be; NULL or "": unknown */
+    const char *path;  /* where the file was or should be; NULL or "": unknown */
 };
 
 /* Calls TAKE with paths for SOUGHT, in this order, until it returns true:
@@ -34,29 +34,32 @@ struct elf_sought {
 bool elf_search_paths(const struct elf_search *search, const struct elf_sought *sought,
                       bool (*take)(void *context, const char *path), void *context);
 
-/* Opens the first of those files that FITS accepts (0; -1: it does not, with ERR filled). Returns NULL if none fits,
- * with ERR filled for the first existing file, or empty if none exists. Caller closes. */
+/* Opens the first of those files that FITS accepts (it returns 0, or -1 with ERR filled). Returns
+ * NULL if none fits, with ERR filled for the first existing file, or empty if none exists. Caller
+ * closes. */
 struct elf_file *elf_search_file(const struct elf_search *search, const struct elf_sought *sought,
                                  int (*fits)(void *context, const struct elf_file *file,
                                              struct error *err),
                                  void *context, struct error *err);
 
-/* Warns that the file for LABEL is missing, and why elf_search_file REFUSED one (empty: none exists), with the
- * CONSEQUENCE. */
+/* Warns that the file for LABEL is missing, with the CONSEQUENCE, and with the reason why
+ * elf_search_file REFUSED a file (empty: none exists). */
 void elf_search_warn(struct reporter *reporter, const char *label, const struct error *refused,
                      const char *consequence);
 
-/* Finds the file with the debug information of the stripped FILE: by build-id, as .build-id/ab/cdef.debug below each
- * search path, below each debug folder and below usr/lib/debug in the sysroot; by .gnu_debuglink beside FILE, in
- * .debug there, and with the path of FILE below each debug folder and usr/lib/debug. The link is also tried with the
- * absolute path of FILE without symbolic links, and with the path of the file to which FILE is a link.
- * elf_match_debug decides whether a file fits. Returns NULL if none is found, with ERR filled if a candidate cannot
- * be read or is of another build. Caller closes. */
+/* Finds the file with the debug information of the stripped FILE: by build-id, as
+ * .build-id/ab/cdef.debug below each search path, below each debug folder and below usr/lib/debug
+ * in the sysroot; by .gnu_debuglink beside FILE, in .debug there, and with the path of FILE below
+ * each debug folder and usr/lib/debug. The link is also tried with the absolute path of FILE
+ * without symbolic links, and with the path of the file to which FILE is a link. elf_match_debug
+ * decides whether a file fits. Returns NULL if none is found, with ERR filled if a candidate cannot
+ * be read or belongs to another build. Caller closes. */
 struct elf_file *elf_search_debug(const struct elf_search *search, const struct elf_file *file,
                                   struct error *err);
 
-/* Finds the debug file of FILE if FILE has no debug information, and warns through REPORTER about one that cannot be read or is
- * of another build. Returns NULL if there is none; caller closes. */
+/* Finds the debug file of FILE if FILE has no debug information, and warns through REPORTER about a
+ * candidate that cannot be read or belongs to another build. Returns NULL if there is none; caller
+ * closes. */
 struct elf_file *elf_search_debug_warn(const struct elf_search *search, const struct elf_file *file,
                                        struct reporter *reporter);
 
@@ -69,7 +72,8 @@ struct elf_file *elf_search_alternate(const struct elf_search *search, const str
 
 enum { MAX_ALTERNATE_ID = 129 };
 
-/* Copies the build-id of that file to BUILD_ID. Returns false if DEBUG needs none. */
+/* Copies the build-id of the file that DEBUG shares to BUILD_ID. Returns false if DEBUG needs
+ * none. */
 bool elf_alternate_id(const struct elf_file *debug, char build_id[MAX_ALTERNATE_ID]);
 
 /* Frees the lists of folders, not their texts. */

@@ -11,21 +11,21 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-/* Deflate cannot do better than 1032:1, zstd than a block of 128 KB in 4 bytes; nothing larger than this is unpacked at
- * all. */
+/* Deflate cannot do better than 1032:1, and zstd no better than a block of 128 KB in 4 bytes.
+ * Contents of more than MAX_UNPACKED bytes are not unpacked. */
 #define MAX_UNPACKED (UINT64_C(4) << 30)
 enum { BEST_DEFLATE = 1032, BEST_ZSTD = 1 << 15, GNU_HEADER = 12, COMPRESS_ZSTD = 2 };
-enum { MORE_ROOM = 1024 }; /* several of the longest copies of deflate, 258 [bytes] */
+enum { MORE_ROOM = 1024 }; /* several times the longest copy of deflate, 258 bytes */
 
 /* How the contents of a section are compressed. */
 struct packing {
-    uint64_t header; /* size of the header before them [bytes]; 0: not packed */
-    uint64_t size;   /* according to the header, 0: packed by an unknown method */
+    uint64_t header; /* size of the header before the contents [bytes]; 0: not packed */
+    uint64_t size;   /* unpacked, according to the header; 0: packed by an unknown method */
     bool is_zstd;
 };
 
-/* Unpacks PACKED_SIZE bytes to exactly SIZE: the only code that uses the libraries for it. (elf_compress of libelf
- * would do, but only with zlib; libdeflate is twice as fast.) */
+/* Unpacks PACKED_SIZE bytes to exactly SIZE bytes. (elf_compress of libelf could do that, too, but
+ * with zlib only; libdeflate is twice as fast.) */
 static bool unpack_all(const struct packing *p, const uint8_t *packed, uint64_t packed_size,
                        uint8_t *to)
 {
@@ -55,8 +55,9 @@ static bool unpack_begin_zstd(const uint8_t *packed, uint64_t packed_size, uint8
     return out.pos == size;
 }
 
-/* libdeflate cannot stop early, but it writes in order, and ends where the room does, or at most one copied string before
- * that. This is not guaranteed: if nothing was written beyond the wanted bytes, they count as missing. */
+/* libdeflate cannot stop early, but it writes in order, and stops at the end of the room, or at
+ * most one copied string before it. This is not guaranteed: if nothing was written beyond the
+ * wanted bytes, they count as missing. */
 static bool unpack_begin_zlib(const uint8_t *packed, uint64_t packed_size, uint8_t *to,
                               uint64_t size)
 {
@@ -136,7 +137,7 @@ uint64_t elf_section_size(const struct elf_file *file, const struct elf_section 
     return p.header == 0 || possible ? p.size : 0;
 }
 
-/* Unpacks all SIZE bytes at PACKED, or only the first. */
+/* Unpacks PACKED_SIZE bytes to TO: all of them, or only the first SIZE bytes of the contents. */
 static bool unpack(const struct packing *p, const uint8_t *packed, uint64_t packed_size,
                    uint8_t *to, uint64_t size)
 {

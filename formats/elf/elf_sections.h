@@ -5,17 +5,18 @@
 
 #include "formats/elf/elf_file.h"
 
-/* The first section of that NAME with contents in the file, or NULL. */
+/* The first section called NAME with contents in the file, or NULL. */
 const struct elf_section *elf_section_find(const struct elf_file *file, const char *name);
 
-/* The debug section ".debug_NAME", or ".zdebug_NAME" as older compressing linkers call it. */
+/* The debug section ".debug_NAME", or ".zdebug_NAME", the name that older compressing linkers use;
+ * NULL: none. */
 const struct elf_section *elf_section_debug(const struct elf_file *file, const char *name);
 
-/* Does FILE hold debug information (DWARF), compressed or not? */
+/* Returns whether FILE contains debug information (DWARF), compressed or not. */
 bool elf_has_debug(const struct elf_file *file);
 
-/* Size of the contents, unpacked [bytes]. 0: none, outside the file, compressed with an unknown method, or of a size
- * that the compression cannot reach. */
+/* Size of the contents, unpacked [bytes]. 0: no contents, outside the file, compressed by an
+ * unknown method, or larger than the compression method allows. */
 uint64_t elf_section_size(const struct elf_file *file, const struct elf_section *section);
 
 /* Copies the contents to TO, which has room for elf_section_size bytes. Returns false if they are damaged. */

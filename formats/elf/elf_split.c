@@ -18,7 +18,7 @@ struct split_search {
     struct error why; /* why the first existing file could not be used */
 };
 
-/* Opens a path, if that is a file for the same machine with split debug information. */
+/* Opens a path if it is a file for the same machine with split debug information. */
 static struct elf_file *open_split(struct split_search *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static struct elf_file *open_split(struct split_search *s, const char *format, ...)
@@ -63,7 +63,7 @@ static struct elf_file *beside(struct split_search *s, const struct elf_file *fi
     return open_split(s, "%.*s/%s", length > 0 ? length : 1, folder_of(file), name);
 }
 
-/* Below FOLDER, which the user named: PATH, absolute or not, or its base name. */
+/* Opens PATH, absolute or not, or its base name, below FOLDER, which the user specified. */
 static struct elf_file *below(struct split_search *s, const char *folder, const char *path)
 {
     const char *base = elf_base_name(path);
@@ -109,7 +109,7 @@ struct elf_file *elf_search_split(const struct elf_search *search, const struct 
     return file;
 }
 
-/* The package that belongs to FILE by its name. */
+/* Opens the package that belongs to FILE according to its name. */
 static struct elf_file *package_of(struct split_search *s, const struct elf_file *file)
 {
     static const char ending[] = ".debug";
@@ -126,7 +126,7 @@ struct elf_file *elf_search_package(const struct elf_search *search, const struc
 {
     struct split_search s = {.search = search, .program = program};
     struct elf_file *package = NULL;
-    if (elf_section_debug(debug, "addr") == NULL) /* which all split units need */
+    if (elf_section_debug(debug, "addr") == NULL) /* all split units need this section */
         return NULL;
     char *name = mem_printf("%s.dwp", elf_base_name(program->path));
     package = in_folders(&s, name);

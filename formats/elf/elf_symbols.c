@@ -47,13 +47,13 @@ enum { MAX_CODE_SECTIONS = 256 };
 
 struct reader {
     const struct elf_file *image; /* the program */
-    /* with the table: the program, or one that was split off from it */
+    /* file with the symbol table: the program, or a file split off from it */
     const struct elf_file *file;
     const char *names;
     size_t names_limit;
     const char *object;            /* the source file of local symbols that follow; NULL: unknown */
     struct elf_name_budget budget; /* of one table */
-    bool overlap;                  /* names needed more */
+    bool overlap;                  /* names exceeded the budget */
     struct sorted_symbol *symbols;
     size_t count, capacity;
     struct strings **unversioned; /* of the symbols */
@@ -61,8 +61,7 @@ struct reader {
     uint64_t found;               /* its value */
 };
 
-/* Data counts too when it is among the code: a table in .text is not part of the function before.
- */
+/* Data among code counts, too: a table in .text is not part of the preceding function. */
 static bool is_wanted(unsigned type)
 {
     return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE || type == STT_OBJECT;
@@ -75,8 +74,9 @@ static bool has_room(struct reader *r, const char *name)
     return fits;
 }
 
-/* The section of code that SYMBOL is in; NULL: none. In the first ABI of 64-bit PowerPC, the symbol of a function is
- * that of a descriptor in .opd, which begins with the address of the code: SYMBOL gets this address. */
+/* The section of code that contains SYMBOL; NULL: none. In the first ABI of 64-bit PowerPC, the
+ * symbol of a function is that of a descriptor in .opd, which begins with the address of the code:
+ * SYMBOL gets this address. */
 static const struct elf_section *section_of(const struct reader *r, const GElf_Sym *from,
                                             struct elf_symbol *symbol)
 {
@@ -102,8 +102,8 @@ static const struct elf_section *section_of(const struct reader *r, const GElf_S
     return NULL;
 }
 
-/* Length of the version at the end of NAME, of "@GLIBC_2.2.5" or "@@GLIBC_2.17"; 0: none. "memcpy@plt" is not the same code as
- * memcpy. */
+/* Length of the version at the end of NAME, such as "@GLIBC_2.2.5" or "@@GLIBC_2.17"; 0: none.
+ * "@plt" is not a version, because "memcpy@plt" is other code than memcpy. */
 static size_t version_length(const char *name)
 {
     const char *at = strchr(name, '@');
@@ -116,7 +116,7 @@ static size_t version_length(const char *name)
     return plain ? strlen(at) : 0;
 }
 
-/* Names a symbol without its version. */
+/* Removes the version from the name of a symbol. */
 static void drop_version(struct reader *r, struct sorted_symbol *s)
 {
     size_t length = strlen(s->symbol.name), version = version_length(s->symbol.name);
@@ -203,7 +203,8 @@ static bool read_table(struct reader *r, const struct elf_file *file, uint32_t t
     return r->count > 0;
 }
 
-/* Returns false where symbols were stripped, except for those of dynamic linking. */
+/* Reads the best symbol table. Returns false if symbols were stripped, except those for dynamic
+ * linking. */
 static bool read_best(struct reader *r, const struct elf_file *file, const struct elf_file *debug)
 {
     if (read_table(r, file, SHT_SYMTAB) || (debug != NULL && read_table(r, debug, SHT_SYMTAB)))
@@ -212,7 +213,7 @@ static bool read_best(struct reader *r, const struct elf_file *file, const struc
     return false;
 }
 
-/* The symbols that .gnu_debugdata has besides those of dynamic linking. */
+/* Reads the symbols of .gnu_debugdata, which complement those for dynamic linking. */
 static void read_minidebug(struct elf_symbols *symbols, struct reader *r,
                            const struct elf_file *file)
 {
@@ -222,8 +223,9 @@ static void read_minidebug(struct elf_symbols *symbols, struct reader *r,
         read_table(r, symbols->minidebug.file, SHT_SYMTAB);
 }
 
-/* Which of two names of a function do people use? Negative: B. A function of libc has several: public ones have no
- * underscores in front (write, not __write), and newer standards add longer ones (strfromd, not strfromf32x). */
+/* Compares two names of a function; negative if people use name B rather than A. Functions of libc
+ * have several names: public ones have no leading underscores (write, not __write), and newer
+ * standards add longer ones (strfromd, not strfromf32x). */
 static int compare_names(const char *a, const char *b)
 {
     size_t underscores_a = strspn(a, "_"), underscores_b = strspn(b, "_");
@@ -235,7 +237,7 @@ static int compare_names(const char *a, const char *b)
     return strcmp(b, a);
 }
 
-/* Ascending by preference: where two cover an address, the later one names it. */
+/* Ascending by preference: if two symbols cover an address, the later one names it. */
 static int compare_symbols(const void *left, const void *right)
 {
     const struct sorted_symbol *a = left, *b = right;
@@ -253,7 +255,8 @@ static int compare_symbols(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* The best name of the function that begins at ADDRESS, by the first COUNT symbols; NULL: none. */
+/* The best name of the function that begins at ADDRESS, according to the first COUNT symbols; NULL:
+ * none. */
 static const char *name_at(const struct reader *r, size_t count, uint64_t address)
 {
     size_t after = SEARCH_AFTER(r->symbols, count, symbol.address, address);
@@ -277,7 +280,7 @@ static void sort_appended(struct reader *r, size_t sorted)
     free(appended);
 }
 
-/* Adds the stubs that call other functions to the symbols, which are sorted. */
+/* Adds the stubs that call functions of libraries to the sorted symbols. */
 static void add_stubs(struct reader *r)
 {
     const size_t sorted = r->count;
@@ -339,7 +342,7 @@ static void list(struct listing *l, const struct elf_symbol *symbol, uint64_t la
     l->symbols->items[l->count++] = *symbol;
 }
 
-/* The functions of the unwind tables that are not, as a whole, those of symbols. */
+/* Lists the functions of the unwind tables that no symbol at the same address covers completely. */
 static void list_frames(struct listing *l, const struct reader *r, const struct elf_frames *frames)
 {
     const struct sorted_symbol *s = r->symbols, *end = r->count > 0 ? s + r->count : s;
@@ -351,7 +354,7 @@ static void list_frames(struct listing *l, const struct reader *r, const struct 
             s++;
         bool has_symbol = s < end && s->symbol.address == b->begin;
         while (has_symbol && s + 1 < end && s[1].symbol.address == b->begin)
-            s++; /* the one that names it, as below */
+            s++; /* the symbol that names it, as below */
         if (has_symbol && last_address(s, end, frames) >= b->last)
             continue;
         if (has_symbol) {
@@ -368,7 +371,7 @@ static void list_symbols(struct listing *l, const struct reader *r, const struct
         const struct sorted_symbol *s = &r->symbols[i];
         if (i + 1 < r->count && s[1].symbol.address == s->symbol.address &&
             s[1].symbol.size >= s->symbol.size)
-            continue; /* an alias that a better one hides */
+            continue; /* an alias, hidden by a better one */
         list(l, &s->symbol, last_address(s, r->symbols + r->count, frames));
     }
 }

@@ -9,26 +9,27 @@
 struct elf_symbol {
     uint64_t address, size; /* [bytes]; size 0: unknown */
     const char *name;       /* borrowed until elf_symbols_delete */
-    bool
-        is_address; /* the function has no symbol: NAME is "FILE!0xADDRESS", with the base name of the file */
-    bool is_local; /* the symbol is not visible to other files */
-    const char *
-        file; /* of a local symbol: the source file of its object file, without folder; borrowed like NAME. NULL: unknown */
+    bool is_address; /* the function has no symbol: NAME is "FILE!0xADDRESS", FILE without folder */
+    bool is_local;   /* the symbol is not visible to other files */
+    /* of a local symbol: the source file of its object file, without folder; borrowed like NAME.
+     * NULL: unknown */
+    const char *file;
 };
 
 struct elf_symbols;
 
-/* Reads the symbols of FILE, and of its DEBUG file (NULL: none), which has those that were stripped. Both must stay
- * open until elf_symbols_delete. Never fails: a damaged table counts as empty, and damaged unwind tables give no
- * bounds. */
+/* Reads the symbols of FILE, and of its DEBUG file (NULL: none), which has the stripped symbols.
+ * Both must stay open until elf_symbols_delete. Never fails: a damaged table counts as empty, and
+ * damaged unwind tables give no bounds. */
 struct elf_symbols *elf_symbols_new(const struct elf_file *file, const struct elf_file *debug);
 void elf_symbols_delete(struct elf_symbols *symbols);
 
-/* Do long names share more bytes than linkers do? Names beyond the limit are left out. */
+/* Returns whether long names share more bytes than in the output of linkers. Names beyond the limit
+ * are left out. */
 bool elf_symbols_overlap(const struct elf_symbols *symbols);
 
-/* Describes what could not be read of unwind tables or .gnu_debugdata, so that some functions have no bounds or names;
- * NULL: nothing. */
+/* Describes the parts of unwind tables or .gnu_debugdata that could not be read, so that some
+ * functions have no bounds or names; NULL: none. */
 const char *elf_symbols_damage(const struct elf_symbols *symbols);
 
 /* The symbol that covers ADDRESS of the file: the last one that begins at or before it. Among symbols with the same
@@ -40,7 +41,8 @@ const char *elf_symbols_damage(const struct elf_symbols *symbols);
  * of the symbol at its beginning if there is one. Borrowed until elf_symbols_delete; NULL: none. */
 const struct elf_symbol *elf_symbols_find(struct elf_symbols *symbols, uint64_t address);
 
-/* Would elf_symbols_find return a symbol or a function of the unwind tables for ADDRESS? */
+/* Returns whether elf_symbols_find would find a symbol or a function of the unwind tables for
+ * ADDRESS. */
 bool elf_symbols_cover(const struct elf_symbols *symbols, uint64_t address);
 
 /* Contiguous addresses for which elf_symbols_find returns the same symbol. NAME is borrowed until
@@ -54,8 +56,8 @@ struct elf_symbol_range {
 bool elf_symbols_next(const struct elf_symbols *symbols, uint64_t address,
                       struct elf_symbol_range *range);
 
-/* The value of the symbol called NAME, whatever its type and section, of FILE or its DEBUG file
- * (NULL: none). Returns false if it is not found. */
+/* Sets *VALUE to the value of the symbol called NAME, of any type and section, in FILE or its DEBUG
+ * file (NULL: none). Returns false if it is not found. */
 bool elf_symbol_value(const struct elf_file *file, const struct elf_file *debug, const char *name,
                       uint64_t *value);
 
