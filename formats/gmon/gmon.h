@@ -4,7 +4,7 @@
  *   bsd      header with version 0x51879, one histogram, untagged arcs. OpenBSD and others.
  *   bsd-old  as bsd, but with a header of 12 or 20 bytes without version and rate.
  *
- * Any pointer size and byte order; both are detected without the program.
+ * All pointer sizes and byte orders; both are detected without the program.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_GMON_GMON_H
 #define FORMATS_GMON_GMON_H
@@ -20,16 +20,16 @@
 
 enum gmon_dialect { GMON_ANY, GMON_GNU, GMON_BSD, GMON_BSD_OLD, GMON_DIALECTS };
 
-/* "gnu", "bsd", "bsd-old". */
+/* The name of DIALECT: "gnu", "bsd" or "bsd-old". */
 const char *gmon_dialect_name(enum gmon_dialect dialect);
 
-/* Samples per slice of the text section. Bin I counts program counters in [LOW + I * W, LOW + (I + 1) * W)
- * where W = (HIGH - LOW) / BIN_COUNT, not rounded. */
+/* The number of samples in each slice of the text section. Bin I counts program counters in [LOW +
+ * I * W, LOW + (I + 1) * W) where W = (HIGH - LOW) / BIN_COUNT, not rounded. */
 struct gmon_histogram {
     uint64_t low, high; /* addresses as recorded */
     uint32_t rate;      /* samples per second [Hz]; 0: unknown */
     uint64_t bin_count;
-    uint64_t there;      /* bins present: fewer than BIN_COUNT only if the file is truncated */
+    uint64_t there; /* number of bins present: less than BIN_COUNT only if the file is truncated */
     const uint8_t *bins; /* u16 each, borrowed from the struct gmon */
     uint64_t offset;     /* of the bins in the file [bytes] */
 };
@@ -51,10 +51,10 @@ struct gmon {
     size_t histogram_count, histogram_capacity;
     struct gmon_call *calls;
     size_t call_count, call_capacity;
-    uint64_t blocks; /* skipped basic-block records */
+    uint64_t blocks; /* number of skipped basic-block records */
 };
 
-/* Facts that the caller already has; all zero: none. */
+/* Facts that the caller knows; all zero: none. */
 struct gmon_options {
     enum gmon_dialect dialect;
     int bits;     /* 32 or 64; 0: detect */
@@ -62,8 +62,9 @@ struct gmon_options {
     bool salvage; /* keep the complete records of a truncated file */
 };
 
-/* Reads all of STREAM, at most 256 MiB; needs memory for the file and 24 bytes per arc. Returns NULL with ERR filled:
- * not a gmon.out, damaged (with the offset), or ambiguous because several layouts fit. */
+/* Reads all of STREAM, at most 256 MiB; needs memory for the file and 24 bytes per arc. Returns
+ * NULL with ERR filled if it is not a gmon.out, is damaged (with the offset), or is ambiguous
+ * because several layouts fit. */
 struct gmon *gmon_read(struct stream *stream, const struct gmon_options *options,
                        struct error *err);
 void gmon_delete(struct gmon *gmon);
@@ -75,8 +76,8 @@ static inline unsigned gmon_bin(const struct gmon *gmon, const struct gmon_histo
     return get_u16(histogram->bins + 2 * index, gmon->big_endian);
 }
 
-/* Writes GMON in its own layout; the bins must already be in its byte order. A BSD file has exactly one
- * histogram. Returns 0, or -1 (error in OUT's struct error). */
+/* Writes GMON in its own layout; the bins must already be in its byte order. A BSD file must have
+ * exactly one histogram. Returns 0, or -1 (error in OUT's struct error). */
 int gmon_write(const struct gmon *gmon, struct output *out);
 
 #endif

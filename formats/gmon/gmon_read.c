@@ -1,4 +1,4 @@
-/* Reads a gmon.out: finds the one layout under which the file makes sense to its last byte.
+/* Reads a gmon.out: finds the only layout in which the file makes sense up to its last byte.
  *
  * GNU and OP-TEE: "gmon", version 1, twelve zero bytes, then tagged records:
  *
@@ -12,7 +12,8 @@
  *   u16 * (bytes - header) / 2
  *   { from  self  count } *
  *
- * The old BSD header lacks the part in brackets. `bytes` is the size of header and histogram; totarc was 0 before 2025.
+ * The old BSD header lacks the part in brackets. `bytes` is the size of header and histogram;
+ * totarc was 0 before 2025.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -81,7 +82,7 @@ static uint64_t left(const struct walk *w)
     return w->gmon->size - w->at;
 }
 
-/* A record of NEED bytes does not fit: an error, or with salvage the end. */
+/* Handles a record of NEED bytes that does not fit: an error or, with salvage, the end. */
 static int record_cut_short(struct walk *w, const char *what, uint64_t need, struct error *err)
 {
     if (!w->salvage)
@@ -138,7 +139,8 @@ static int take_gnu_arc(struct walk *w, struct error *err)
                      get_u32(g->data + at + 2 * word, g->big_endian), at, err);
 }
 
-/* The end of a basic-block record whose count has SIZE bytes; 0: beyond the end of the file. */
+/* The end of a basic-block record whose count has SIZE bytes; 0 if it is beyond the end of the
+ * file. */
 static uint64_t end_of_blocks(const struct walk *w, size_t size)
 {
     const struct gmon *g = w->gmon;
@@ -150,8 +152,8 @@ static uint64_t end_of_blocks(const struct walk *w, size_t size)
     return count > (left(w) - 1 - size) / pair ? 0 : w->at + 1 + size + count * pair;
 }
 
-/* glibc writes the count as a word, gprof reads 4 bytes: the right size is the one after which a record
- * or the end of the file follows. */
+/* Skips a basic-block record. glibc writes the count as a word, but gprof reads 4 bytes: the right
+ * size is the one that is followed by a record or the end of the file. */
 static int skip_blocks(struct walk *w, struct error *err)
 {
     const size_t sizes[] = {gmon_word(w->gmon), 4};
@@ -288,8 +290,8 @@ static void forget(struct gmon *g)
     g->cut = false;
 }
 
-/* The oldest header has no magic. Besides consistent sizes, the width of a bin must be one that profil(2)
- * can produce: 2 bytes or more, and not absurd. */
+/* The oldest header has no magic. Therefore the width of a bin must be one that profil(2) can
+ * produce, 2 bytes or more, and not absurd, in addition to consistent sizes. */
 static bool is_plausible_old(const struct gmon *g)
 {
     const struct gmon_histogram *h = &g->histograms[0];
@@ -297,7 +299,7 @@ static bool is_plausible_old(const struct gmon *g)
     return width >= 2 && width <= 0x20000;
 }
 
-/* Whether the file has the magic of this layout; the oldest has none. */
+/* Whether the file has the magic of this layout; the oldest layout has none. */
 static bool has_magic(const struct gmon *g)
 {
     size_t at = 2 * gmon_word(g) + 4;
@@ -317,14 +319,14 @@ static int parse(struct gmon *g, bool salvage, struct error *err)
     return parse_bsd(g, salvage, err);
 }
 
-/* The layouts under which the file was tried. */
+/* The results of trying layouts on the file. */
 struct trials {
     struct gmon *gmon;
     const struct gmon_options *options;
     unsigned fits, magics;
-    bool is_64, big_endian;             /* of the last that fits */
-    bool first_is_64, first_big_endian; /* of the first that fits */
-    struct error furthest;              /* of the layout that fits most of the file */
+    bool is_64, big_endian;             /* of the last layout that fits */
+    bool first_is_64, first_big_endian; /* of the first layout that fits */
+    struct error furthest;              /* in the layout that fits most of the file */
 };
 
 static void try_layout(struct trials *t, bool is_64, bool big_endian, bool salvage)
@@ -375,7 +377,8 @@ static int ambiguous(const struct trials *t, struct error *err)
         t->big_endian ? "big" : "little");
 }
 
-/* Parses the data under the layout of DIALECT that fits. Returns 1, 0 when none fits, or -1 with ERR filled. */
+/* Parses the data in the layout of DIALECT that fits. Returns 1, 0 if none fits, or -1 with ERR
+ * filled. */
 static int settle(struct trials *t, enum gmon_dialect dialect, bool salvage, struct error *err)
 {
     try_dialect(t, dialect, salvage);
@@ -405,8 +408,9 @@ static int unrecognised(const struct trials *t, struct error *err)
         "fit the oldest kind");
 }
 
-/* Tries complete files first, then, if salvage is allowed, truncated ones. The oldest kind is not tried if
- * the file has the magic of another, nor truncated: without a magic, such a part could be anything. */
+/* Tries complete files first, then, if salvage is allowed, truncated ones. The oldest layout is
+ * tried neither on files with the magic of another one nor on truncated files, because without a
+ * magic the rest of a file could be anything. */
 static int recognise(struct gmon *g, const struct gmon_options *options, struct error *err)
 {
     struct trials t = {.gmon = g, .options = options};

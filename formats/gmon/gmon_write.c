@@ -1,4 +1,4 @@
-/* Writes a gmon.out, GNU or BSD, of either pointer size and byte order.
+/* Writes a gmon.out, GNU or BSD, with either pointer size and byte order.
  * SPDX-License-Identifier: MIT */
 #include "base/buffer.h"
 #include "formats/gmon/gmon_internal.h"

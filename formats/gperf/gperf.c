@@ -102,7 +102,7 @@ bool gperf_is_cut(const struct gperf *g)
 
 /* ---- stacks ---- */
 
-/* The file ends inside WHAT. */
+/* Handles a file that ends inside WHAT. */
 static int end_inside(struct gperf *g, const char *what, uint64_t words, int64_t have,
                       struct error *err)
 {
@@ -150,7 +150,8 @@ int gperf_next(struct gperf *g, struct gperf_stack *stack, struct error *err)
 
 /* ---- mappings ---- */
 
-/* The next line of text, without its end: 1, 0 at the end or where the file is cut, or -1. */
+/* Reads the next line of text, without its end. Returns 1, 0 at the end or where the file is
+ * truncated, or -1. */
 static int next_line(struct gperf *g, struct error *err)
 {
     const uint8_t *data;
@@ -183,7 +184,7 @@ static int next_line(struct gperf *g, struct error *err)
     return 1;
 }
 
-/* A hexadecimal number at *TEXT, which AFTER must follow. */
+/* Reads a hexadecimal number at *TEXT and the character AFTER that must follow. */
 static bool take_hex(const char **text, char after, uint64_t *value)
 {
     char *end;
@@ -197,7 +198,7 @@ static bool take_hex(const char **text, char after, uint64_t *value)
     return true;
 }
 
-/* "ADDRESS-END rwxp OFFSET DEVICE INODE   PATH" */
+/* Parses "ADDRESS-END rwxp OFFSET DEVICE INODE   PATH". */
 static bool parse_map(const char *text, struct gperf_map *map, bool *executable)
 {
     uint64_t end;

@@ -31,7 +31,7 @@ struct gperf_options {
 
 struct gperf_stack {
     uint64_t count, pc;
-    uint64_t depth; /* with callers */
+    uint64_t depth; /* number of PCs, including the callers */
 };
 
 /* An executable mapping. */
@@ -51,10 +51,10 @@ uint64_t gperf_period(const struct gperf *gperf); /* [us], not 0 */
 bool gperf_is_big(const struct gperf *gperf);
 int gperf_bits(const struct gperf *gperf);
 
-/* Did the file end early (salvaged)? */
+/* Returns whether the file ended early (and was salvaged). */
 bool gperf_is_cut(const struct gperf *gperf);
 
-/* Each returns 1, 0 at the end, or -1. Mappings follow when there are no more stacks. */
+/* Each returns 1, 0 at the end, or -1. Call gperf_next_map after gperf_next has returned 0. */
 int gperf_next(struct gperf *gperf, struct gperf_stack *stack, struct error *err);
 int gperf_next_map(struct gperf *gperf, struct gperf_map *map, struct error *err);
 

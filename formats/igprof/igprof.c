@@ -1,4 +1,4 @@
-/* Reads dumps of IgProf in one pass; checks every number against the lines before.
+/* Reads dumps of IgProf in one pass; checks every number against the preceding lines.
  * SPDX-License-Identifier: MIT */
 #include "formats/igprof/igprof.h"
 
@@ -13,31 +13,31 @@
 
 struct igprof {
     struct stream *stream;
-    const uint8_t *data; /* bytes that the stream has at hand, of which AT are taken */
+    const uint8_t *data; /* visible bytes of the stream, of which AT have been read */
     size_t have, at;
     uint64_t line;
     unsigned base; /* of numbers */
     double tick;
     struct buffer text; /* the text read last */
     char *program;
-    struct strings *texts, *counters;     /* counters are numbered from 1 there */
+    struct strings *texts, *counters;     /* COUNTERS are numbered from 1 */
     struct numbers files, functions, ids; /* numbers in the dump */
     uint32_t *file;                       /* text of each file */
     struct igprof_function *function;
-    struct strings *keys; /* of FUNCTION, numbered from 1 there */
-    uint32_t *of_id;      /* number of the function of each number in the dump */
+    struct strings *keys; /* keys of FUNCTION, numbered from 1 */
+    uint32_t *of_id;      /* number of the function for each number in the dump */
     size_t of_id_capacity;
     uint32_t *counter; /* of each number in the dump */
     size_t file_capacity, function_capacity, counter_capacity;
     size_t file_count, function_count, id_count;
-    size_t depth; /* of the node before */
+    size_t depth; /* of the previous node */
     struct igprof_value value[IGPROF_MAX_COUNTERS];
-    bool failed; /* reading failed: ERR is filled */
+    bool failed; /* reading failed, and ERR is filled */
 };
 
 enum { AHEAD = 1 << 16, END = -1 };
 
-/* The next byte, without taking it; END: none. */
+/* The next byte, without consuming it; END if there is none. */
 static int look(struct igprof *g, struct error *err)
 {
     if (g->at < g->have)
@@ -68,7 +68,7 @@ static int fail(struct igprof *g, struct error *err, const char *expected)
                      "line %" PRIu64 ": expected %s, found %s", g->line, expected, found);
 }
 
-/* Takes TEXT, which must be next. */
+/* Reads TEXT, which must be next. */
 static int take(struct igprof *g, const char *text, struct error *err)
 {
     char expected[32];
@@ -103,7 +103,7 @@ static int take_number(struct igprof *g, unsigned base, uint64_t *value, struct 
     return 0;
 }
 
-/* An offset, which may be negative in old dumps. */
+/* Reads an offset, which may be negative in old dumps. */
 static int take_offset(struct igprof *g, uint64_t *value, struct error *err)
 {
     bool negative = look(g, err) == '-';
@@ -114,7 +114,8 @@ static int take_offset(struct igprof *g, uint64_t *value, struct error *err)
     return 0;
 }
 
-/* Takes a text and STOP after it; texts are not quoted, so that they may contain parentheses. */
+/* Reads a text and the STOP after it; texts are not quoted, so that they may contain
+ * parentheses. */
 static int take_text(struct igprof *g, const char *stop, uint32_t *text, struct error *err)
 {
     size_t length = strlen(stop);
@@ -226,7 +227,7 @@ static int read_file(struct igprof *g, struct igprof_function *f, struct error *
     return take_offset(g, &f->offset, err);
 }
 
-/* The number of F; without a name ("@?0x...") it is its address. */
+/* The number of F. A function without a name ("@?0x...") is identified by its address. */
 static uint32_t number_of(struct igprof *g, const struct igprof_function *f)
 {
     bool named = strncmp(strings_get(g->texts, f->name), "@?", 2) != 0;
@@ -263,7 +264,7 @@ static int read_function(struct igprof *g, uint32_t *number, struct error *err)
     return take_offset(g, &unused, err);
 }
 
-/* The counter of V<id>=(NAME) or V<id>, of which a thread has its own number. */
+/* Reads the counter in V<id>=(NAME) or V<id>. Each thread has its own numbers of counters. */
 static int read_counter(struct igprof *g, uint32_t *counter, struct error *err)
 {
     uint64_t id;
@@ -291,7 +292,8 @@ static int read_counter(struct igprof *g, uint32_t *counter, struct error *err)
     return 0;
 }
 
-/* ;LK=(0xaddress,size), any number: memory that is still in use. It is part of the value. */
+/* Skips any number of ;LK=(0xaddress,size): memory that is still in use, which is included in the
+ * value. */
 static int skip_leaks(struct igprof *g, struct error *err)
 {
     uint64_t unused;

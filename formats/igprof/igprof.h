@@ -20,8 +20,8 @@ enum { IGPROF_MAX_COUNTERS = 32, IGPROF_MAX_DEPTH = 1 << 16, IGPROF_MAX_NAME = 1
 
 /* A function. Dumps define one for each address in it; those with the same name and file are combined. */
 struct igprof_function {
-    uint32_t name, path; /* texts; path of its file */
-    uint64_t offset;     /* of the first address, in the file; two's complement if it is negative */
+    uint32_t name, path; /* texts; PATH is that of its file */
+    uint64_t offset;     /* in the file, of its first address; two's complement if negative */
 };
 
 /* A counter in a node: the number of counts, their sum, and the largest value. */
@@ -31,7 +31,7 @@ struct igprof_value {
 };
 
 struct igprof_node {
-    size_t depth;      /* 1: no caller; at most 1 more than that of the previous node */
+    size_t depth;      /* 1: no caller; at most 1 more than the depth of the previous node */
     uint32_t function; /* number, see igprof_function */
     size_t value_count;
     const struct igprof_value *values; /* borrowed until igprof_next; each counter at most once */
@@ -48,11 +48,11 @@ int igprof_next(struct igprof *igprof, struct igprof_node *node, struct error *e
 
 /* Borrowed until igprof_next or igprof_close. */
 const char *igprof_program(const struct igprof *igprof);
-double igprof_tick(const struct igprof *igprof); /* [s] of PERF_TICKS */
+double igprof_tick(const struct igprof *igprof); /* length of a tick of PERF_TICKS [s] */
 const struct strings *igprof_texts(const struct igprof *igprof);
 const struct igprof_function *igprof_functions(const struct igprof *igprof, size_t *count);
 const char *igprof_counter(const struct igprof *igprof, uint32_t number);
-/* Is the value of a counter the maximum instead of the sum? */
+/* Returns whether the value of the counter is the maximum instead of the sum. */
 bool igprof_counter_is_largest(const struct igprof *igprof, uint32_t number);
 size_t igprof_counter_count(const struct igprof *igprof);
 
@@ -65,11 +65,11 @@ struct igprof_writer {
     uint32_t functions;
 };
 
-/* The first line: the program, its process, and the time of a tick of PERF_TICKS [s]. */
+/* Writes the first line: the program, its process, and the time of a tick of PERF_TICKS [s]. */
 void igprof_put_head(struct igprof_writer *writer, const char *program, uint64_t pid, double tick);
 
-/* A function, SYMBOL at OFFSET in the file PATH, then its values, then its end. Characters that names cannot contain
- * become "_". */
+/* Write a function, SYMBOL at OFFSET in the file PATH, then its values, then its end. Characters
+ * that names cannot contain become "_". */
 void igprof_put_function(struct igprof_writer *writer, const char *path, uint64_t offset,
                          const char *symbol);
 void igprof_put_value(struct igprof_writer *writer, const char *counter, uint64_t ticks,

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "formats/igprof/igprof.h"
 
-/* TEXT without the bytes that would end it. Caller frees. */
+/* TEXT without the bytes that would end it in a dump. Caller frees. */
 static char *plain(const char *text)
 {
     char *copy = mem_strdup(text);

@@ -21,13 +21,13 @@ enum {
     RECORD_FEATURE = 80,
     RECORD_COMPRESSED = 81,
     RECORD_COMPRESSED2 = 83,
-    FIRST_OF_PERF = 64, /* types of records that perf itself writes, not the kernel */
+    FIRST_OF_PERF = 64, /* types of records written by perf itself, not by the kernel */
     FEATURE_BUILD_IDS = 2
 };
 
 /* ---- the header ---- */
 
-/* SIZE bytes at OFFSET, a WHAT. */
+/* Makes SIZE bytes at OFFSET, a WHAT, available in FIELDS. */
 static int see(struct perf *p, uint64_t offset, size_t size, const char *what,
                struct perf_fields *fields, struct error *err)
 {
@@ -41,7 +41,7 @@ static int see(struct perf *p, uint64_t offset, size_t size, const char *what,
     return 0;
 }
 
-/* The event at OFFSET: its attributes and, at the end, where its numbers are. */
+/* Reads the event at OFFSET: its attributes and, after them, the location of its IDs. */
 static int read_event(struct perf *p, uint64_t offset, size_t size, struct error *err)
 {
     struct perf_fields f;
@@ -80,7 +80,7 @@ static int read_events(struct perf *p, uint64_t size_of_each, uint64_t at, uint6
     return 0;
 }
 
-/* A list of records: header, process, build-id, path. */
+/* Reads a list of records: header, process, build-id, path. */
 static void take_build_ids(struct perf *p, struct perf_fields f)
 {
     while (f.left >= RECORD_HEADER) {
@@ -97,8 +97,8 @@ static void take_build_ids(struct perf *p, struct perf_fields f)
     }
 }
 
-/* Features follow the records, first a list of where each is. They are not part of the profile, so damage to them is
- * not an error. */
+/* Reads the features. They follow the records, and begin with a list of their locations. They are
+ * not part of the profile, so damage to them is not an error. */
 static int read_features(struct perf *p, const uint64_t *words, struct error *err)
 {
     uint64_t at = p->data_end;
@@ -125,7 +125,7 @@ static int read_features(struct perf *p, const uint64_t *words, struct error *er
     return 0;
 }
 
-/* A recording that was not finished does not give the size of its records, and has no features. */
+/* An unfinished recording does not contain the size of its records, and has no features. */
 static int find_data(struct perf *p, uint64_t at, uint64_t size, struct error *err)
 {
     const uint64_t whole = stream_size(p->stream);
@@ -230,7 +230,7 @@ int perf_rewind(struct perf *p, struct error *err)
 
 /* ---- records ---- */
 
-/* In a recording that was not finished, the records end where one is damaged. */
+/* In an unfinished recording, the records end at the first damaged one. */
 static int end_early(struct perf *p)
 {
     p->cut = true;
@@ -269,7 +269,7 @@ int perf_raw_next(struct perf *p, struct perf_raw *raw, struct error *err)
     return 1;
 }
 
-/* A pipe describes its events in records: attributes, then numbers. */
+/* Reads the description of an event in a pipe: its attributes, then its IDs. */
 static int take_attributes(struct perf *p, const struct perf_raw *raw, struct error *err)
 {
     struct perf_fields f = raw->body;
@@ -288,7 +288,7 @@ static int take_attributes(struct perf *p, const struct perf_raw *raw, struct er
     return 0;
 }
 
-/* Data that follows a record and does not count in its size. */
+/* Skips data that follows a record and is not included in its size. */
 static int skip_trailing(struct perf *p, const struct perf_raw *raw, struct error *err)
 {
     struct perf_fields f = raw->body;
@@ -299,7 +299,7 @@ static int skip_trailing(struct perf *p, const struct perf_raw *raw, struct erro
     return stream_skip(p->stream, size, err);
 }
 
-/* Records that perf wrote to describe the recording. */
+/* Handles records in which perf describes the recording. */
 static int take_own(struct perf *p, const struct perf_raw *raw, struct error *err)
 {
     struct perf_fields f = raw->body;
@@ -363,7 +363,8 @@ static void pop(struct perf *p, struct perf_record *record)
     p->heap[at] = last;
 }
 
-/* Reads a record. At the end of a round, records up to the latest of the round before are complete. */
+/* Reads a record. At the end of a round, all records up to the latest time of the previous round
+ * have been read. */
 static int read_one(struct perf *p, struct error *err)
 {
     struct perf_raw raw;

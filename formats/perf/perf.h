@@ -4,8 +4,8 @@
  *   while ((got = perf_next(perf, &record, err)) > 0) ...      in order of time
  *   perf_rewind(perf) begins again; perf_close(perf)
  *
- * The kernel writes records for each CPU separately. They are sorted by time within the rounds in which perf collected them,
- * so that memory is needed for the records of two rounds.
+ * The kernel writes records for each CPU separately. They are sorted by time over the rounds in
+ * which perf collected them, which requires memory for the records of two rounds.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_PERF_PERF_H
 #define FORMATS_PERF_PERF_H
@@ -20,12 +20,13 @@
 enum perf_kind {
     PERF_SAMPLE,
     PERF_MAPPING, /* of executable memory */
-    PERF_NAME,    /* of a thread; with IS_EXEC, its process began to run another program */
+    PERF_NAME,    /* name of a thread; with IS_EXEC, its process began to run another program */
     PERF_FORK,    /* a process, or a thread of the same process, began */
     PERF_LOST     /* COUNT records or samples were lost */
 };
 
-/* Numbers of threads are those of the kernel. Texts are borrowed until perf_close; equal ones are one pointer. */
+/* Threads have the numbers of the kernel. Texts are borrowed until perf_close; equal texts have
+ * equal pointers. */
 struct perf_record {
     enum perf_kind kind;
     uint64_t time; /* [ns] of the clock of perf; 0: before the recording began */
@@ -55,13 +56,13 @@ struct perf_record {
 
 struct perf_event {
     const char *name; /* as perf calls it */
-    bool counts_ns;   /* its periods are CPU time, or the time of a CPU [ns] */
+    bool counts_ns;   /* its periods are CPU time, or time on the clock of a CPU [ns] */
     bool counts_cpu;  /* with COUNTS_NS: idle time of CPUs counts */
-    /* it counts cycles of a CPU, so that a sample at a fixed frequency stands for time */
+    /* it counts cycles of a CPU, so that a sample at a fixed frequency represents time */
     bool counts_cycles;
     bool is_dummy;   /* never samples */
-    bool has_period; /* it samples by itself, not only with the first event of its group */
-    /* samples per second that were requested; 0: one for a fixed number of events */
+    bool has_period; /* it has its own samples, not only those of the first event of its group */
+    /* requested samples per second; 0: a sample for each fixed number of events */
     uint64_t frequency;
 };
 
@@ -73,22 +74,24 @@ struct perf_facts {
 
 struct perf;
 
-/* Reads the header. STREAM becomes seekable (a pipe is copied to a temporary file) and is borrowed until perf_close.
- * SALVAGE: keep the complete records of a recording that was not finished. Returns NULL with ERR filled. */
+/* Reads the header. STREAM becomes seekable (a pipe is copied to a temporary file) and is borrowed
+ * until perf_close. SALVAGE: keep the complete records of an unfinished recording. Returns NULL
+ * with ERR filled. */
 struct perf *perf_open(struct stream *stream, bool salvage, struct error *err);
 void perf_close(struct perf *perf);
 
 /* Returns 1 with RECORD filled, 0 at the end, or -1. */
 int perf_next(struct perf *perf, struct perf_record *record, struct error *err);
 
-/* The next perf_next returns the first record again. Returns 0 or -1. */
+/* Makes the next perf_next return the first record again. Returns 0 or -1. */
 int perf_rewind(struct perf *perf, struct error *err);
 
-/* Events, those of a pipe once their records have been read; borrowed until the next call of perf_next. */
+/* The events; those of a pipe are known once their records have been read. Borrowed until the next
+ * call of perf_next. */
 const struct perf_event *perf_events(const struct perf *perf, size_t *count);
 struct perf_facts perf_facts(const struct perf *perf);
 
-/* Was the end missing (salvaged)? */
+/* Returns whether the end was missing (and the recording was salvaged). */
 bool perf_is_cut(const struct perf *perf);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the header of perf.data says: events, and facts about the recording.
+/* Decodes the header of perf.data: events, and facts about the recording.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +57,7 @@ enum {
     TYPE_HARDWARE,
     TYPE_SOFTWARE,
     TYPE_RAW = 4,
-    TYPE_BREAKPOINT = 5, /* higher types are the numbers of other PMUs */
+    TYPE_BREAKPOINT = 5, /* higher types are numbers of other PMUs */
     HARDWARE_CYCLES = 0,
     HARDWARE_BUS_CYCLES = 6,
     HARDWARE_REF_CYCLES = 9,
@@ -68,7 +68,7 @@ enum {
 enum { FLAG_FREQUENCY = 10, FLAG_SAMPLE_ID_ALL = 18 };
 enum { MAX_EVENTS = 4096, MIN_ATTRIBUTES = 48 };
 
-/* The name if the recording does not say it. */
+/* The name of an event if the recording does not contain it. */
 static const char *default_name(struct perf *p, uint32_t type, uint64_t config)
 {
     static const char *const hardware[] = {"cycles",
@@ -93,7 +93,8 @@ static const char *default_name(struct perf *p, uint32_t type, uint64_t config)
     return strings_get(p->texts, strings_intern(p->texts, text));
 }
 
-/* Does CONFIG, of TYPE, count cycles? Its upper half may contain the number of a PMU. */
+/* Whether CONFIG of TYPE counts cycles. The upper half of CONFIG may contain the number of a
+ * PMU. */
 static bool counts_cycles(uint32_t type, uint64_t config)
 {
     const uint32_t what = (uint32_t)config;
@@ -101,7 +102,7 @@ static bool counts_cycles(uint32_t type, uint64_t config)
            (what == HARDWARE_CYCLES || what == HARDWARE_BUS_CYCLES || what == HARDWARE_REF_CYCLES);
 }
 
-/* The same for an event that only its name describes, such as cpu_core/cpu-cycles/u. */
+/* The same for an event that is described only by its name, such as cpu_core/cpu-cycles/u. */
 static bool is_name_of_cycles(const char *name)
 {
     static const char *const names[] = {"cycles",           "cpu-cycles", "cpu_cycles",
@@ -116,7 +117,7 @@ static bool is_name_of_cycles(const char *name)
     return false;
 }
 
-/* Flag NUMBER of a word of bit fields, which big-endian machines fill from the other end. */
+/* Flag NUMBER in a word of bit fields, which big-endian machines fill from the other end. */
 static bool flag(uint64_t flags, unsigned number, bool big)
 {
     return (flags >> (big ? 63 - number : number) & 1) != 0;
@@ -165,7 +166,8 @@ void perf_add_id(struct perf *p, uint64_t id, size_t event)
 enum { FEATURE_HOST = 3, FEATURE_CPUS = 7, FEATURE_COMMAND = 11, FEATURE_EVENTS = 12 };
 enum { BUILD_ID_SIZE = 20, BUILD_ID_FIELD = 24, MISC_HAS_SIZE = 1 << 15 };
 
-/* u32 length, then the text, padded with NULs. Returns a string, "" if it is damaged. */
+/* Reads a u32 length, then the text, padded with NULs. Returns an interned string, "" if it is
+ * damaged. */
 static const char *take_string(struct perf *p, struct perf_fields *f)
 {
     uint32_t size = perf_u32(f);
@@ -190,7 +192,8 @@ static void take_command(struct perf *p, struct perf_fields *f)
     buffer_free(&all);
 }
 
-/* Names of events, each with attributes, which are already known, and IDs, by which the event is found. */
+/* Reads the names of events. Each comes with attributes, which are already known, and IDs, which
+ * identify the event. */
 static void take_events(struct perf *p, struct perf_fields *f)
 {
     uint32_t count = perf_u32(f), size = perf_u32(f);

@@ -1,4 +1,4 @@
-/* What the parts of the reader of perf.data share.
+/* Declarations shared by the parts of the perf.data reader.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_PERF_PERF_INTERNAL_H
 #define FORMATS_PERF_PERF_INTERNAL_H
@@ -21,11 +21,11 @@ enum {
     PERF_HAS_IDENTIFIER = 1 << 16
 };
 
-/* How the records of an event are laid out, and what its attributes say. */
+/* The layout of the records of an event, and its attributes. */
 struct perf_layout {
     uint64_t sample_type, read_format, period;
     bool sample_id_all; /* records other than samples end with thread, time, ... */
-    bool is_named;      /* only its name says what it counts */
+    bool is_named;      /* only its name describes what it counts */
 };
 
 /* A piece of a record. Reading beyond its end gives 0 and sets BAD. */
@@ -38,7 +38,8 @@ struct perf_fields {
 uint32_t perf_u32(struct perf_fields *fields);
 uint64_t perf_u64(struct perf_fields *fields);
 void perf_skip(struct perf_fields *fields, uint64_t count);
-/* A text in the next SIZE bytes (SIZE_MAX: all that are left) up to its first NUL: its length. */
+/* Reads a text in the next SIZE bytes (SIZE_MAX: all that are left), up to its first NUL. Sets
+ * *LENGTH. */
 const char *perf_text(struct perf_fields *fields, size_t size, size_t *length);
 
 /* A record as it is in the file. */
@@ -64,38 +65,41 @@ struct perf {
     uint32_t *build_ids;  /* ... as strings */
     size_t build_id_capacity;
     struct perf_facts facts;
-    /* records that are not in order yet: a heap, the earliest on top */
+    /* records that are not in order yet: a heap with the earliest on top */
     struct perf_waiting {
         struct perf_record record;
         uint64_t number;
     } * heap;
     size_t heap_count, heap_capacity;
     uint64_t number; /* records so far */
-    /* times: the latest of all records so far, the latest of the round before, and up to which records are complete */
+    /* times: the latest of all records so far, the latest of the previous round, and the time up to
+     * which records are complete */
     uint64_t latest, settled, ready;
     bool described; /* a pipe: all events are known */
     bool ended;
 };
 
-/* The next record of the file: 1, 0 at the end, or -1. RAW is borrowed until the next call. */
+/* Reads the next record of the file. Returns 1, 0 at the end, or -1. RAW is borrowed until the next
+ * call. */
 int perf_raw_next(struct perf *perf, struct perf_raw *raw, struct error *err);
 
-/* Decodes RAW, of which the header is known. Returns 1 with RECORD filled, 0 if it has no meaning here, or -1. */
+/* Decodes RAW, whose header has been read. Returns 1 with RECORD filled, 0 if it is irrelevant, or
+ * -1. */
 int perf_decode(struct perf *perf, const struct perf_raw *raw, struct perf_record *record,
                 struct error *err);
 
-/* The error that RAW, a WHAT, is too short. Returns -1. */
+/* Records the error that RAW, a WHAT, is too short. Returns -1. */
 int perf_fail_short(const struct perf *perf, const struct perf_raw *raw, const char *what,
                     struct error *err);
 
 /* Adds an event with the attributes at FIELDS (SIZE bytes). Returns 0, or -1. */
 int perf_add_event(struct perf *perf, struct perf_fields fields, uint64_t offset,
                    struct error *err);
-/* ID is one of the numbers of event EVENT. */
+/* Records that ID is one of the IDs of event number EVENT. */
 void perf_add_id(struct perf *perf, uint64_t id, size_t event);
-/* Takes what FIELDS, a feature with NUMBER of the header, says. */
+/* Reads FIELDS, the feature with NUMBER of the header. */
 void perf_take_feature(struct perf *perf, unsigned number, struct perf_fields fields);
-/* Takes the build-id of a file. */
+/* Reads the build-id of a file. */
 void perf_take_build_id(struct perf *perf, uint16_t misc, struct perf_fields fields);
 
 #endif

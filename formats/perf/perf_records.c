@@ -24,7 +24,7 @@ enum {
     MAX_BUILD_ID = 20
 };
 
-/* In the chain of callers, user code follows. */
+/* A marker in the chain of callers: user code follows. */
 #define CONTEXT_USER  ((uint64_t)-512)
 #define CONTEXT_FIRST ((uint64_t)-4095)
 
@@ -41,7 +41,7 @@ static const char *keep(struct perf *p, const char *text, size_t length)
     return strings_get(p->texts, strings_intern_bytes(p->texts, text, length));
 }
 
-/* The size of the fields BITS, as far as TYPE has them [bytes]. */
+/* The size of those of the fields BITS that TYPE has [bytes]. */
 static uint64_t size_of(uint64_t type, uint64_t bits)
 {
     return 8 * (uint64_t)__builtin_popcountll(type & bits);
@@ -49,8 +49,8 @@ static uint64_t size_of(uint64_t type, uint64_t bits)
 
 /* ---- which event, and when ---- */
 
-/* The number of the event of RAW, whether it is a sample or not; all layouts have the ID of the event at the same
- * place. Returns UINT32_MAX if no event has this ID. */
+/* The number of the event of RAW, whether RAW is a sample or not. All layouts have the ID of the
+ * event at the same place. Returns UINT32_MAX if no event has this ID. */
 static uint32_t event_of(const struct perf *p, const struct perf_raw *raw)
 {
     const uint64_t type = p->layouts[0].sample_type;
@@ -75,10 +75,11 @@ static uint32_t event_of(const struct perf *p, const struct perf_raw *raw)
     uint32_t number = numbers_find(&p->ids, id);
     if (number != INTERN_NONE)
         return p->event_of[number];
-    return sample ? UINT32_MAX : 0; /* a record that perf itself wrote */
+    return sample ? UINT32_MAX : 0; /* 0: a record written by perf itself */
 }
 
-/* The time of a record other than a sample: one of the fields at its end; 0 if it has none. */
+/* The time of a record other than a sample, which is among the fields at its end; 0 if it has
+ * none. */
 static uint64_t time_at_end(const struct perf *p, const struct perf_raw *raw)
 {
     const struct perf_layout *layout = &p->layouts[event_of(p, raw)];
@@ -93,7 +94,7 @@ static uint64_t time_at_end(const struct perf *p, const struct perf_raw *raw)
 
 /* ---- samples ---- */
 
-/* Values of counters, in front of the chain. */
+/* Skips the values of counters, which precede the chain. */
 static void skip_values(const struct perf_layout *layout, struct perf_fields *f)
 {
     enum { ENABLED = 1, RUNNING = 2, ID = 4, GROUP = 8, LOST = 16 };
@@ -179,7 +180,7 @@ static int decode_sample(struct perf *p, const struct perf_raw *raw, struct perf
 
 /* ---- processes ---- */
 
-/* The build-id of the file PATH that is listed in the header, "" if none is. */
+/* The build-id of the file PATH in the list of the header, "" if there is none. */
 static const char *listed_build_id(const struct perf *p, const char *path)
 {
     uint32_t string = strings_find(p->texts, path);
@@ -187,7 +188,8 @@ static const char *listed_build_id(const struct perf *p, const char *path)
     return number == INTERN_NONE ? "" : strings_get(p->texts, p->build_ids[number]);
 }
 
-/* The build-id in a mapping that has one instead of device and inode: u8 size, 3 bytes, 20 bytes. */
+/* Reads the build-id in a mapping that has one instead of device and inode: u8 size, 3 bytes, 20
+ * bytes. */
 static const char *own_build_id(struct perf *p, struct perf_fields f)
 {
     char text[2 * MAX_BUILD_ID + 1] = "";

@@ -74,14 +74,15 @@ static void make_room(struct sthem_reader *r)
     r->watts = mem_resize(r->watts, r->room, sensors * sizeof *r->watts);
 }
 
-/* Sets the times of COUNT rows from slot SLOT so that they and the row after them divide FROM .. TO evenly. */
+/* Sets the times of COUNT rows, beginning with slot SLOT, so that they and the row after them
+ * divide FROM .. TO evenly. */
 static void spread(struct sthem_reader *r, size_t slot, size_t count, femto from, femto to)
 {
     for (size_t i = 0; i < count; i++)
         r->held[slot + i].time = from + (to - from) * (femto)(i + 1) / (femto)(count + 1);
 }
 
-/* A good row at TIME follows the held rows: they are ready. */
+/* Handles a good row at TIME after the held rows, which makes them ready. */
 static void release(struct sthem_reader *r, femto time)
 {
     if (r->count > 1) {
@@ -92,7 +93,7 @@ static void release(struct sthem_reader *r, femto time)
     r->back = 0;
 }
 
-/* No row follows: bad rows share the interval of the good row before them. */
+/* Handles the end of the file: bad rows share the interval of the good row before them. */
 static void release_all(struct sthem_reader *r)
 {
     r->ended = true;

@@ -25,7 +25,7 @@ int csv_error(const struct csv *csv, size_t column, struct error *err, const cha
                      csv->open_end ? " (the file ends in this line, which may be cut short)" : "");
 }
 
-/* Copies a last line without an end and adds one, so that no scanner runs past it. */
+/* Copies the last line, which has no line end, and adds one, so that no scanner runs past it. */
 static void end_line(struct csv *csv, const uint8_t *data, size_t length)
 {
     csv->copy.size = 0;
@@ -67,7 +67,7 @@ static int next_line(struct csv *csv, struct error *err)
     return 1;
 }
 
-/* Skips the byte order mark of UTF-8. Returns 1, or -1 if it is that of UTF-16. */
+/* Skips the byte order mark of UTF-8. Returns 1, or -1 if there is one of UTF-16. */
 static int skip_mark(struct csv *csv, struct error *err)
 {
     if (csv->length >= 3 && memcmp(csv->text, "\xef\xbb\xbf", 3) == 0) {
@@ -94,15 +94,14 @@ int csv_next(struct csv *csv, struct error *err)
  * fields may contain quotes. */
 struct row_scan {
     const char *separators;
-    size_t at;       /* the next byte of the row */
-    size_t column;   /* from 1 */
-    uint64_t breaks; /* in quoted fields */
-    bool inside;     /* a quoted field */
-    bool fresh,
-        shut; /* the previous byte came before the beginning of a field, or was a closing quote */
+    size_t at;        /* the next byte of the row */
+    size_t column;    /* from 1 */
+    uint64_t breaks;  /* in quoted fields */
+    bool inside;      /* a quoted field */
+    bool fresh, shut; /* a field begins here, or the previous byte was a closing quote */
 };
 
-/* Advances SCAN in the SIZE bytes that are visible of the row. Returns whether its end is among them. */
+/* Advances SCAN in the SIZE visible bytes of the row. Returns whether they contain its end. */
 static bool scan_row(struct row_scan *scan, const uint8_t *row, size_t size)
 {
     for (; scan->at < size; scan->at++) {
@@ -130,7 +129,7 @@ static int refuse_row(struct csv *csv, const struct row_scan *scan, bool is_end,
                          "row of more than %zu bytes, with line breaks in quoted fields: "
                          "expected the end of the row before",
                          csv->longest);
-    csv->open_end = false; /* the message says that already */
+    csv->open_end = false; /* the message reports that already */
     return csv_error(csv, scan->column, err,
                      "a quoted field without an end: found the end of the file, expected a "
                      "closing quote");
@@ -146,7 +145,7 @@ int csv_extend(struct csv *csv, const char *separators, struct error *err)
         return 0;
     if (csv->open_end)
         return refuse_row(csv, &scan, true, err);
-    size_t mark = 0; /* of the byte order, before the first line */
+    size_t mark = 0; /* size of the byte order mark before the first line */
     if (csv->line == 1 && stream_peek(csv->stream, 3, &data, err) >= 3)
         mark = memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     for (size_t want = csv->taken + 1;; want *= 2) {
@@ -171,7 +170,8 @@ int csv_extend(struct csv *csv, const char *separators, struct error *err)
     }
 }
 
-/* Each field has the same place in the copy as in the line, however often it is read. */
+/* Each field has the same position in the copy as in the line, so that it can be read
+ * repeatedly. */
 static const char *unquote(struct csv *csv, const char *at, struct csv_text *field)
 {
     const char *end = csv->text + csv->length;

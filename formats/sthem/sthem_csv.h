@@ -17,9 +17,9 @@ struct csv {
     const char *text; /* the current line, borrowed until csv_next; a line end or NUL follows it */
     size_t length;    /* without its end */
     bool open_end;    /* the last line, without a line end */
-    size_t taken;     /* its size in the stream [bytes] */
-    uint64_t more;    /* lines of the current row after its first one */
-    struct buffer copy;     /* of a line without a line end */
+    size_t taken;     /* size of the line in the stream [bytes] */
+    uint64_t more;    /* number of lines of the current row after the first */
+    struct buffer copy;     /* a line without a line end */
     struct buffer unquoted; /* fields of the line without their quotes */
 };
 
@@ -28,9 +28,10 @@ void csv_free(struct csv *csv);
 /* Advances to the next line that is not blank, without a byte order mark. Returns 1, 0 at the end, -1 on an error. */
 int csv_next(struct csv *csv, struct error *err);
 
-/* Extends the current line to the whole row: quoted fields may have line breaks (RFC 4180). Fields are separated by any of the
- * characters SEPARATORS. LINE stays the number of its first line. Returns 0; or -1 with ERR filled if a quoted field has no end
- * before the end of the file, or the row is longer than LONGEST. */
+/* Extends the current line to the whole row: quoted fields may contain line breaks (RFC 4180).
+ * Fields are separated by any of the characters SEPARATORS. LINE stays the number of its first
+ * line. Returns 0; or -1 with ERR filled if a quoted field has no end before the end of the file,
+ * or the row is longer than LONGEST. */
 int csv_extend(struct csv *csv, const char *separators, struct error *err);
 
 struct csv_text {

@@ -33,7 +33,7 @@ const char *decimal_scan_long(const char *at, struct decimal *n)
     }
 }
 
-/* Reads an exponent, after "e" or "E"; NULL if no digits follow. */
+/* Reads an exponent after "e" or "E". Returns NULL if no digits follow. */
 const char *decimal_scan_exponent(const char *at, struct decimal *n)
 {
     bool negative = *at == '-';

@@ -1,4 +1,5 @@
-/* Decimal numbers in text, scanned once and exactly. Inlined, because they dominate the time to read a table.
+/* Decimal numbers in text, scanned once and exactly. Inlined, because scanning dominates the time
+ * to read a table.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_STHEM_STHEM_DECIMAL_H
 #define FORMATS_STHEM_STHEM_DECIMAL_H
@@ -7,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DECIMAL_DIGITS = 19 /* that fit in 64 bits */, DECIMAL_POWERS = 23 };
-extern const double decimal_powers[DECIMAL_POWERS]; /* of ten, all exact */
+enum { DECIMAL_DIGITS = 19 /* the number of digits that fit in 64 bits */, DECIMAL_POWERS = 23 };
+extern const double decimal_powers[DECIMAL_POWERS]; /* powers of ten, all exact */
 
 /* digits * 10^exponent */
 struct decimal {
@@ -29,8 +30,8 @@ static inline bool decimal_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* Scans a number at TEXT, which must end in a character that cannot belong to one; '.' or ',' is the decimal point.
- * Returns the end of the number, or NULL if there is none. */
+/* Scans a number at TEXT, which must be followed by a character that cannot belong to it; '.' or
+ * ',' is the decimal point. Returns the end of the number, or NULL if there is none. */
 static inline const char *decimal_scan(const char *text, struct decimal *n)
 {
     const char *at = text;
@@ -60,9 +61,9 @@ static inline const char *decimal_scan(const char *text, struct decimal *n)
     return *at == 'e' || *at == 'E' ? decimal_scan_exponent(at + 1, n) : at;
 }
 
-/* The nearest double; BEGIN and END delimit the scanned characters. HUGE_VAL beyond the largest double, NAN for
- * unreasonably long texts. Usually, digits and power are exact doubles, so a single multiplication or division rounds
- * correctly. */
+/* The double nearest to N; BEGIN and END delimit the scanned characters. Returns HUGE_VAL beyond
+ * the largest double, NAN for unreasonably long texts. Usually, digits and power are exact doubles,
+ * so a single multiplication or division rounds correctly. */
 static inline double decimal_double(const struct decimal *n, const char *begin, const char *end)
 {
     if (n->digits > UINT64_C(1) << 53 || n->exponent <= -DECIMAL_POWERS ||
@@ -74,7 +75,8 @@ static inline double decimal_double(const struct decimal *n, const char *begin, 
     return n->negative ? -value : value;
 }
 
-/* digits * 10^(exponent + SHIFT), rounded to the nearest integer. Only below 10^38. */
+/* digits * 10^(exponent + SHIFT), rounded to the nearest integer. The result must be below
+ * 10^38. */
 __int128 decimal_integer(const struct decimal *number, int shift);
 
 #endif

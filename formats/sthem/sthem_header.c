@@ -62,7 +62,7 @@ static enum column_kind parse_name(struct csv_text t, uint64_t *number)
     return COLUMN_IGNORED;
 }
 
-/* The separator is the one in the header: column names contain none of the three. */
+/* Finds the separator in the header. Column names contain none of the three. */
 static char find_separator(const struct csv *csv)
 {
     static const char all[] = {';', '\t', ','};
@@ -82,7 +82,8 @@ static int header_line(struct csv *csv, const char *expected, struct error *err)
     return got > 0 ? 0 : -1;
 }
 
-/* Splits the current line into fields; keeps at most MOST. Returns the number of fields, or -1 on an error. */
+/* Splits the current line into FIELDS, of which it keeps at most MOST. Returns the number of
+ * fields, or -1 on an error. */
 static int64_t split(struct csv *csv, struct csv_text *fields, size_t most, struct error *err)
 {
     const char *at = csv->text, *end = csv->text + csv->length;
@@ -158,7 +159,7 @@ static void ignore(struct sthem_reader *r, size_t column, struct csv_text name)
     buffer_bytes(&r->ignored, name.at, name.length);
 }
 
-/* Is NUMBER in the list WANTED, or is there no list? */
+/* Whether NUMBER is in the list WANTED, or there is no list. */
 static bool is_wanted(const uint64_t *wanted, size_t count, uint64_t number)
 {
     for (size_t i = 0; i < count; i++)
@@ -167,7 +168,8 @@ static bool is_wanted(const uint64_t *wanted, size_t count, uint64_t number)
     return count == 0;
 }
 
-/* Ignores current if there is power, and PCs if there are functions, which were derived from them. */
+/* Ignores currents if there are powers, and PCs if there are functions, which were derived from the
+ * PCs. */
 static void drop_inferior(struct sthem_reader *r, const struct csv_text *names)
 {
     bool has[COLUMN_KINDS] = {false};
@@ -237,7 +239,7 @@ static int add_columns(struct sthem_reader *r, const struct csv_text *names, str
     return 0;
 }
 
-/* Reports an unknown sensor, or with CORE an unknown core, and lists those of the header. */
+/* Reports an unknown sensor or, with CORE, an unknown core, and lists those in the header. */
 static int no_such(const struct sthem_reader *r, bool core, uint64_t number,
                    const struct csv_text *names, struct error *err)
 {
@@ -258,7 +260,7 @@ static int no_such(const struct sthem_reader *r, bool core, uint64_t number,
                      core ? "core" : "power sensor", number, used > 0 ? "one of " : none, there);
 }
 
-/* A voltage needs its current, and a current a voltage. */
+/* Checks that a voltage has its current, and a current its voltage. */
 static int check_column(const struct sthem_reader *r, size_t column, struct error *err)
 {
     const struct column *c = &r->columns[column];

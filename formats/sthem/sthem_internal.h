@@ -23,7 +23,7 @@ enum column_kind {
 struct column {
     enum column_kind kind;
     uint32_t index;  /* of the sensor or core */
-    uint64_t number; /* in the header */
+    uint64_t number; /* its number in the header */
 };
 
 struct sensor {
@@ -31,17 +31,17 @@ struct sensor {
     size_t column;           /* of its power or current */
     double current, voltage; /* in the current row */
     bool has_voltage;
-    uint64_t negative; /* number of rows with negative power, and the lowest */
+    uint64_t negative; /* number of rows with negative power, and the lowest power */
     double least;      /* [W] */
 };
 
 struct core {
     uint64_t number;
-    struct csv_text module, function; /* in the current row; "" without such a column */
-    uint32_t last_place;              /* in the previous row */
+    struct csv_text module, function; /* in the current row; "" if there is no such column */
+    uint32_t last_place;              /* place in the previous row */
 };
 
-/* Times are in femtoseconds: every decimal time of 15 digits is exact. */
+/* Times in femtoseconds: every decimal time of 15 digits is exact. */
 typedef __int128 femto;
 
 struct held {

@@ -34,8 +34,8 @@ struct cell {
     const char *begin, *end;
 };
 
-/* Reads a cell that is quoted, padded with blanks, or empty. Returns the end of the field, NULL on an error; an empty
- * field has BEGIN == END. */
+/* Reads a cell that is quoted, padded with blanks, or empty. Returns the end of the field, or NULL
+ * on an error; an empty field has BEGIN == END. */
 static const char *read_odd_cell(struct sthem_reader *r, size_t column, const char *at,
                                  struct cell *cell, struct error *err)
 {
@@ -83,7 +83,7 @@ static inline const char *read_cell(struct sthem_reader *r, size_t column, const
     return end;
 }
 
-/* TIME * FACTOR, to less than a picosecond; TIME is below 2^122. */
+/* TIME * FACTOR, accurate to less than a picosecond. TIME must be below 2^122. */
 static femto scale(femto time, double factor)
 {
     enum { LOW = 48 };
@@ -97,7 +97,7 @@ static femto scale(femto time, double factor)
     return time < 0 ? -size : size;
 }
 
-/* Times of a flat export are durations: the next one begins where this one ends. */
+/* Adds the duration in a row of a flat export, whose rows follow each other without gaps. */
 static int add_duration(struct sthem_reader *r, size_t column, const struct cell *c, femto *time,
                         struct error *err)
 {
@@ -150,7 +150,7 @@ static inline uint32_t new_place(struct sthem_reader *r, uint64_t key, struct st
     return number;
 }
 
-/* The place of the program counter PC as printed. */
+/* The place of the program counter PC, given as printed. */
 static inline uint32_t pc_place(struct sthem_reader *r, uint64_t pc)
 {
     if (pc == 0)
@@ -159,7 +159,8 @@ static inline uint32_t pc_place(struct sthem_reader *r, uint64_t pc)
     return new_place(r, pc, (struct sthem_place){.pc = pc});
 }
 
-/* "0x1f40" at AT, up to the end of the field. Returns that, or NULL if it is not such a number. */
+/* Scans a number such as "0x1f40" at AT, up to the end of the field. Returns that end, or NULL if
+ * it is no such number. */
 static const char *scan_hexadecimal(const struct sthem_reader *r, const char *at, uint64_t *pc)
 {
     const char *end = r->csv.text + r->csv.length, *digit = at + 2;
@@ -203,13 +204,14 @@ static bool begins(struct csv_text t, const char *with)
     return t.length >= strlen(with) && strncmp(t.at, with, strlen(with)) == 0;
 }
 
-/* Outside the program, the sthem tool writes the module __External__ and a function with the number of the core:
+/* Outside the program, the sthem tool writes the module __External__ and a function with the number
+ * of the core:
  *
  *   CPU1:Unknown           no program counter: returns false
  *   CPU1:app.elf:memcpy    becomes app.elf, memcpy
  *   CPU1:memcpy            becomes __External__, memcpy
  *
- * so that a function is the same one on every core. */
+ * so that a function has the same name on every core. */
 static bool is_somewhere(struct csv_text *module, struct csv_text *function)
 {
     struct csv_text rest = *function;
@@ -235,7 +237,7 @@ static bool is_somewhere(struct csv_text *module, struct csv_text *function)
     return true;
 }
 
-/* The place named by the texts of CORE; usually that of the previous row. */
+/* The place named by the texts of CORE, which is usually that of the previous row. */
 static uint32_t place_of(struct sthem_reader *r, struct core *core)
 {
     if (!is_somewhere(&core->module, &core->function))
@@ -262,7 +264,7 @@ static const char *read_text(struct sthem_reader *r, size_t column, const char *
     return end;
 }
 
-/* Reads column COLUMN at AT into slot SLOT. Returns the end of its field, NULL on an error. */
+/* Reads column COLUMN at AT into slot SLOT. Returns the end of its field, or NULL on an error. */
 static const char *read_column(struct sthem_reader *r, size_t column, const char *at, size_t slot,
                                struct error *err)
 {
@@ -307,7 +309,7 @@ uint64_t sthem_negative(const struct sthem_reader *r, size_t sensor, double *lea
     return r->sensors[sensor].negative;
 }
 
-/* Computes what depends on several columns of a row. */
+/* Computes the values of a row that depend on several columns. */
 static int finish_row(struct sthem_reader *r, size_t slot, struct error *err)
 {
     double *watts = r->watts + slot * r->sensor_count;
@@ -332,7 +334,7 @@ static int finish_row(struct sthem_reader *r, size_t slot, struct error *err)
     return 1;
 }
 
-/* Rejects fields after the last column, except for an empty one. */
+/* Rejects fields after the last column, except for one empty field. */
 static int check_rest(struct sthem_reader *r, const char *at, struct error *err)
 {
     const char *end = r->csv.text + r->csv.length;

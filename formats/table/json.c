@@ -39,7 +39,7 @@ json_t *json_of_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* jansson writes DEL as it is, which terminals obey. */
+/* jansson writes DEL unchanged, and terminals obey it. */
 static void write_text(struct output *out, const char *text)
 {
     for (const char *del; (del = strchr(text, 0x7f)) != NULL; text = del + 1) {
@@ -49,7 +49,7 @@ static void write_text(struct output *out, const char *text)
     output_write(out, text, strlen(text));
 }
 
-/* Whatever is neither a container nor a real number. */
+/* Writes a value that is neither a container nor a real number. */
 static void write_plain(struct output *out, const json_t *value)
 {
     char *text = json_dumps(value, FLAGS);
@@ -70,7 +70,7 @@ static size_t plain_length(const char *text)
 void json_put_text(struct output *out, const char *text)
 {
     size_t plain = text != NULL ? plain_length(text) : 0;
-    if (plain > 0) { /* most texts; jansson takes several times as long */
+    if (plain > 0) { /* true for most texts; jansson takes several times as long */
         output_write(out, "\"", 1);
         output_write(out, text, plain);
         output_write(out, "\"", 1);
@@ -94,12 +94,12 @@ void json_put_real(struct output *out, double value)
         return;
     }
     format_real(text, sizeof text, value);
-    /* a number with a fraction stays one for readers that distinguish types */
+    /* readers that distinguish types must not take it for an integer */
     output_printf(out, "%s%s", text, strpbrk(text, ".e") != NULL ? "" : ".0");
 }
 
-/* jansson writes numbers with 17 digits, 0.1 as 0.10000000000000001. */
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as our own documents */
+/* Used instead of jansson, which writes 17 digits: 0.1 as 0.10000000000000001. */
+/* NOLINTNEXTLINE(misc-no-recursion): only as deep as the documents of the tools */
 static void write_value(struct output *out, json_t *value)
 {
     const char *name, *separator = "";

@@ -1,4 +1,4 @@
-/* JSON values, in the form used by all our documents.
+/* JSON values, in the form used in all documents of the tools.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_TABLE_JSON_H
 #define FORMATS_TABLE_JSON_H
@@ -8,7 +8,7 @@
 
 #include "base/output.h"
 
-/* Call this first: it makes the program end if memory runs out, instead of losing a value. */
+/* Call this first: it makes the program exit if memory runs out, instead of losing a value. */
 void json_begin(void);
 
 /* Each returns a new reference. Texts are repaired to valid UTF-8; NULL, and numbers that are not finite, are null. */

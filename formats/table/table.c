@@ -16,13 +16,13 @@ static const struct table_format *const formats[] = {
 struct table {
     const struct table_format *format;
     void *state;
-    size_t column_count; /* of what the format gets */
+    size_t column_count; /* number of columns that the format gets */
     struct table_head head;
     struct table_column
-        *columns; /* with a style's columns: those, and then the intervals that they need */
+        *columns; /* if the style names columns: these, and then the intervals that they need */
     size_t *from; /* and their numbers in the table */
     struct table_cell *cells;
-    size_t shortened; /* the lengths of names that lost their arguments [bytes] */
+    size_t shortened; /* total length of the names that lost their arguments [bytes] */
 };
 
 const char *table_format_name(size_t number)
@@ -96,7 +96,7 @@ static bool is_chosen(const struct table *table, size_t number)
     return false;
 }
 
-/* Narrows HEAD to the columns that the user has named. */
+/* Reduces HEAD to the columns that the user has named. */
 static void choose_columns(struct table *table, const struct table_head *head, struct output *out)
 {
     const char *at = head->style->columns;
@@ -144,8 +144,8 @@ static bool is_too_long(const struct table *table, const struct table_cell *cell
            strnlen(cell->text, table->format->longest + 1) > table->format->longest;
 }
 
-/* TEXT, which is too long, without the arguments of a function as far as needed, or without its end. That takes some time, so
- * after a while all lose their ends. Caller frees. */
+/* Shortens TEXT, which is too long: removes arguments of a function as needed, or its end. The
+ * former takes some time, so that after a while all texts lose their ends. Caller frees. */
 static char *shorten(struct table *table, const char *text)
 {
     enum { ENOUGH = 64 << 20 };
@@ -161,7 +161,7 @@ static char *shorten(struct table *table, const char *text)
     return mem_printf("%.*s...", (int)utf8_limit(text, longest - 3), text);
 }
 
-/* A row with a text that is too long. */
+/* Puts a row with a text that is too long. */
 static void put_cut(struct table *table, const struct table_cell *cells, bool total)
 {
     struct table_cell *cut = mem_zalloc(table->column_count, sizeof *cut);

@@ -18,7 +18,7 @@ struct table_cell {
     union {
         const char *text; /* borrowed during the call */
         uint64_t count;
-        double real; /* missing if not finite */
+        double real; /* counts as missing if not finite */
     };
     enum { TONE_PLAIN, TONE_GOOD, TONE_BAD } tone; /* green or red, if colours are used */
 };
@@ -50,7 +50,7 @@ static inline struct table_cell cell_whole(double real)
     return whole ? cell_count((uint64_t)real) : cell_real(real);
 }
 
-/* Is the cell shown as missing? */
+/* Returns whether the cell is shown as missing. */
 static inline bool cell_is_missing(const struct table_cell *cell)
 {
     return cell->kind == CELL_MISSING || (cell->kind == CELL_REAL && !isfinite(cell->real));
@@ -60,7 +60,7 @@ struct table_column {
     const char *name; /* lower case, no spaces: the key in JSON */
     const char *unit; /* "" for none; "%" for shares */
     bool is_text;     /* names or numbers, for alignment */
-    /* For the text format; the other formats have all columns. */
+    /* For the text format only; other formats show all columns. */
     unsigned char
         rank; /* columns with the largest rank are left out first if lines are too short; 0: never */
     bool only_wide; /* left out unless requested */
@@ -83,7 +83,7 @@ struct table_column {
 /* A fact about the whole table, shown above the rows. */
 struct table_fact {
     const char *name;  /* the key in JSON, including the unit: "wall_s" */
-    const char *title; /* for the reader: "wall time" */
+    const char *title; /* for people: "wall time" */
     const char *unit;
     struct table_cell cell;
 };
@@ -99,10 +99,10 @@ struct table_head {
 
 struct table;
 
-/* An output format: one file and one line in table.c each. */
+/* An output format. Each has its own file and a line in table.c. */
 struct table_format {
     const char *name, *help;
-    const char *suffix; /* of files, ".csv"; NULL: none */
+    const char *suffix; /* of file names, such as ".csv"; NULL: none */
     size_t longest;     /* longer texts in rows are shortened [bytes] */
     void *(*begin)(struct output *out, const struct table_head *head);
     void (*row)(void *state, const struct table_cell *cells, bool total);
@@ -119,8 +119,8 @@ extern const struct table_format table_text, table_csv, table_json, table_jsonl,
 /* The names of the formats by number; NULL after the last. */
 const char *table_format_name(size_t number);
 
-/* Checks that NAME is given or that the suffix of PATH, if any, selects a format. MORE is another valid suffix, or
- * NULL. Returns 0, or -1 with ERR filled. */
+/* Checks that NAME is given, or that the suffix of PATH, if it has one, selects a format. MORE is
+ * another valid suffix, or NULL. Returns 0, or -1 with ERR filled. */
 int table_format_check(const char *name, const char *path, const char *more, struct error *err);
 
 /* The format called NAME, or NULL if unknown. If NAME is NULL, the format for the suffix of PATH, with or without

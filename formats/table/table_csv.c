@@ -1,5 +1,6 @@
-/* Tables as CSV (RFC 4180, but lines end in LF): a header row with units, and numbers that round-trip. In
- * "spreadsheet", every text is quoted, and one that a spreadsheet would take for a formula begins with an apostrophe.
+/* Tables as CSV (RFC 4180, but lines end in LF): a header row with units, and numbers that
+ * round-trip. In "spreadsheet", every text is quoted, and texts that a spreadsheet would take for
+ * formulas begin with an apostrophe.
  *
  *   binary,function,time [s],share [%]
  *   burn,burn_50,1.0012,50.06
@@ -24,7 +25,7 @@ struct state {
 /* The name of code without a symbol. */
 static const char UNKNOWN[] = "_unknown";
 
-/* The full-width forms count in some languages. */
+/* In some languages, spreadsheets also accept the full-width forms. */
 static bool is_formula(const char *text)
 {
     static const char *const begins[] = {
@@ -47,7 +48,7 @@ static void put_quoted(struct output *out, const char *text, const char *first)
     output_write(out, "\"", 1);
 }
 
-/* CSV is shown on terminals, too: texts as in tables for people. */
+/* Writes texts as in tables for people, because CSV is shown on terminals, too. */
 static void put_text(const struct state *state, const char *text)
 {
     if (state->style.none != NULL && (text[0] == '\0' || strcmp(text, UNKNOWN) == 0))
@@ -90,7 +91,7 @@ static void put_cell(const struct state *state, const struct table_cell *cell, b
     }
 }
 
-/* Before field NUMBER, and at the end of a row. */
+/* Writes the delimiter before field NUMBER, unless that is the first. */
 static void put_delimiter(const struct state *state, size_t number)
 {
     output_write(state->out, &state->style.delimiter, number > 0);
@@ -137,7 +138,7 @@ static void row(void *opaque, const struct table_cell *cells, bool total)
 {
     struct state *state = opaque;
     if (total && !state->style.total)
-        return; /* sums of columns are right without it */
+        return; /* without it, sums of columns are right */
     for (size_t i = 0; i < state->head->column_count; i++) {
         put_delimiter(state, i);
         put_cell(state, &cells[i], state->head->columns[i].is_text);

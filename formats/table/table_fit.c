@@ -4,17 +4,17 @@
 
 #include <string.h>
 
-/* A text is readable with this many characters. The last of the names, which is the most specific one, needs more; texts
- * that can be left out are phrases. */
+/* The number of characters at which a text is readable. The last name, which is the most specific
+ * one, needs more, as do texts that can be left out, which are phrases. */
 enum { READABLE = 10, READABLE_PHRASE = 16, SHORTEST = 6, GAP = 2 };
 
-/* How much room the last name needs for columns of a rank to be left out. */
+/* To give the last name this room, columns of this rank or above are left out. */
 static const struct {
     size_t room;
     unsigned char rank;
 } claims[] = {{30, 45}, {18, 1}};
 
-/* COUNT if no name needs to be shortened. */
+/* The index of the last name in ORDER; COUNT if no name needs to be shortened. */
 static size_t last_name(const struct fit_column *columns, const size_t *order, size_t count)
 {
     size_t last = count;
@@ -25,7 +25,7 @@ static size_t last_name(const struct fit_column *columns, const size_t *order, s
     return last;
 }
 
-/* The width that a column needs: that of a number cannot change. */
+/* The width at which a column is readable; that of a number cannot change. */
 static size_t readable(const struct fit_column *column, size_t room)
 {
     size_t enough = room > 0 ? room : column->rank > 0 ? READABLE_PHRASE : READABLE;
@@ -43,7 +43,8 @@ static size_t needed(const struct fit_column *columns, const size_t *order, size
     return sum;
 }
 
-/* Removes the last of the columns with the largest rank, LEAST or more. Returns whether there was one. */
+/* Removes the last column of the largest rank, if that is at least LEAST. Returns whether there was
+ * one. */
 static bool leave_out(struct fit_column *columns, size_t *order, size_t *count, unsigned char least)
 {
     size_t worst = *count;
@@ -59,7 +60,8 @@ static bool leave_out(struct fit_column *columns, size_t *order, size_t *count, 
     return true;
 }
 
-/* Gives SPARE characters to texts: to the last name what makes it readable in most cases, then to the narrowest. */
+/* Gives SPARE characters to texts: to the last name until it is readable in most cases, then to the
+ * narrowest texts. */
 static void widen(struct fit_column *columns, const size_t *order, size_t count,
                   const size_t *natural, size_t spare)
 {
@@ -82,7 +84,7 @@ static void widen(struct fit_column *columns, const size_t *order, size_t count,
     }
 }
 
-/* Takes up to LACK characters from texts, from the widest first. */
+/* Takes up to LACK characters from texts, beginning with the widest. */
 static void narrow(struct fit_column *columns, const size_t *order, size_t count, size_t lack)
 {
     while (lack > 0) {

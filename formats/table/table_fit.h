@@ -14,15 +14,16 @@ struct fit_column {
     bool is_text;
     size_t
         width; /* [columns of a terminal]: of the widest value or the title; after table_fit, the width that it gets */
-    size_t least; /* of the title, and of values that cannot be shortened */
+    size_t least; /* width of the title, and of values that cannot be shortened */
     int decimals;
-    double largest;     /* absolute value */
+    double largest;     /* of absolute values */
     unsigned char rank; /* as in struct table_column */
 };
 
-/* Makes the COUNT columns of ORDER, two spaces apart, fit in WIDTH columns: leaves out columns by rank until texts
- * have a readable width, and gives texts the remaining width. Removes the columns that it leaves out from ORDER, and
- * returns the number of those that remain, which may still be too wide if nothing can be left out. */
+/* Makes the COUNT columns of ORDER, two spaces apart, fit in WIDTH columns: leaves out columns by
+ * rank until texts have a readable width, and gives texts the remaining width. Removes the columns
+ * that it leaves out from ORDER, and returns the number of the remaining ones, which may still be
+ * too wide if nothing more can be left out. */
 size_t table_fit(struct fit_column *columns, size_t *order, size_t count, size_t width);
 
 #endif

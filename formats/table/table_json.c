@@ -37,7 +37,7 @@ static void put_cell(struct output *out, const struct table_cell *cell)
     }
 }
 
-/* The members of an object; the brackets are the caller's. */
+/* Writes a member of an object; the caller writes the brackets. */
 static void put_member(struct output *out, size_t number, const char *name,
                        const struct table_cell *cell)
 {

@@ -18,8 +18,8 @@ struct state {
     const struct table_head *head;
 };
 
-/* Does TEXT contain anything that GitHub turns into a link or a mention? Escapes do not prevent that, only code
- * does. */
+/* Whether TEXT contains anything that GitHub turns into a link or a mention. Only formatting as
+ * code prevents that; escapes do not. */
 static bool is_active(const char *text)
 {
     static const char *const signs[] = {"@", "://", "www.", "mailto:", "xmpp:", "gh-"};
@@ -32,7 +32,7 @@ static bool is_active(const char *text)
     return false;
 }
 
-/* TEXT as code: between more backticks than TEXT contains in a row. */
+/* Writes TEXT as code, between more backticks than TEXT contains in a row. */
 static void put_code(struct output *out, const char *text)
 {
     size_t longest = 0;
@@ -43,7 +43,7 @@ static void put_code(struct output *out, const char *text)
     }
     for (size_t i = 0; i <= longest; i++)
         output_write(out, "`", 1);
-    output_write(out, " ", longest > 0); /* removed where both ends have one */
+    output_write(out, " ", longest > 0); /* not shown if both ends have one */
     for (; *text != '\0'; text++) {
         output_write(out, "\\", *text == '|');
         output_write(out, text, 1);

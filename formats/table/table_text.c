@@ -1,5 +1,5 @@
-/* Tables for people: aligned columns, with numbers before names so that long names cut nothing off. Where lines are
- * short, table_fit.c leaves out columns and shortens names.
+/* Tables for people: aligned columns, with numbers before names, so that long names do not displace
+ * them. If lines are short, table_fit.c leaves out columns and shortens names.
  *
  *   time [s]  share [%]  binary  function
  *     1.0012      50.06  burn    burn_50
@@ -22,7 +22,8 @@ struct shown {
     size_t width;
 };
 
-/* Wider texts stick out: one long name would fill every row with spaces. */
+/* Wider texts extend beyond their column, because one long name would fill every row with
+ * spaces. */
 enum { WIDEST = 256 };
 
 struct state {
@@ -85,7 +86,7 @@ static struct shown show(const struct table_cell *cell, int decimals)
 
 /* ---- columns ---- */
 
-/* The column with the interval that is shown after the values of column I, NULL: none. */
+/* The column with the intervals that are shown after the values of column I; NULL: none. */
 static const struct fit_column *interval_of(const struct state *s, size_t i)
 {
     size_t at = s->head->columns[i].interval;
@@ -100,7 +101,7 @@ static int decimals_of(const struct state *s, size_t i)
         return 2;
     if (interval == NULL)
         return most;
-    /* an interval says how many digits are worth reading: two of the widest one */
+    /* two digits of the widest interval are worth reading, and as many decimals of values */
     enum { HIDDEN = 2 /* at most */ };
     int worth = interval->largest > 0 ? 1 - (int)floor(log10(interval->largest)) : most;
     return worth > most            ? most
@@ -120,7 +121,7 @@ static char *title_of(const struct state *s, size_t i)
     return visible;
 }
 
-/* Which columns there are before any is left out. */
+/* Determines the columns before any is left out. */
 static void choose(struct state *s)
 {
     const struct table_head *head = s->head;
@@ -136,7 +137,7 @@ static void choose(struct state *s)
     }
 }
 
-/* The text of a row in column I, with its interval. */
+/* The text of ROW in column I, with its interval. */
 static struct shown show_at(const struct state *s, size_t row, size_t i)
 {
     const struct table_cell *cells = &s->cells[row * s->head->column_count];
@@ -194,7 +195,7 @@ static void measure(struct state *s)
     }
 }
 
-/* The columns in display order: as the user names them, else numbers and then names. */
+/* Puts the columns in display order: as named by the user, or else numbers before names. */
 static size_t arrange(const struct state *s, size_t *order)
 {
     size_t count = 0;
@@ -208,7 +209,7 @@ static size_t arrange(const struct state *s, size_t *order)
 
 /* ---- lines ---- */
 
-/* SHOWN in at most WIDTH columns. */
+/* Shortens SHOWN to at most WIDTH columns. */
 static void shorten(struct shown *shown, size_t width)
 {
     if (shown->width <= width)
@@ -267,8 +268,8 @@ static void put_titles(struct state *s, const size_t *order, size_t count)
     output_printf(s->out, "%s\n", s->head->color ? "\033[0m" : "");
 }
 
-/* The bytes of TEXT before the last blank in its first WIDTH columns; 0 if that is less than half of them, or if all of it
- * fits. */
+/* The number of bytes of TEXT before the last blank in its first WIDTH columns; 0 if they fill less
+ * than half of the columns, or if all of TEXT fits. */
 static size_t break_at(const char *text, size_t width)
 {
     size_t found = 0, used = 0;
@@ -283,7 +284,8 @@ static size_t break_at(const char *text, size_t width)
     return found;
 }
 
-/* TEXT after INDENT columns; if it is too long, its second line is below, which loses its middle if necessary. */
+/* Writes TEXT after INDENT columns. If it is too long, it continues in a second line, which loses
+ * its middle if necessary. */
 static void put_text_fact(struct state *s, const char *text, size_t indent)
 {
     size_t width = s->style.width > indent ? s->style.width - indent : SIZE_MAX;
@@ -295,7 +297,7 @@ static void put_text_fact(struct state *s, const char *text, size_t indent)
     free(rest);
 }
 
-/* Facts, whose texts are fitted to the line. */
+/* Writes the facts, with texts fitted to the line. */
 static void put_facts(struct state *s)
 {
     size_t width = 0;

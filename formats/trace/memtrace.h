@@ -25,15 +25,15 @@ struct memtrace_access {
 
 struct memtrace;
 
-/* STREAM is borrowed until memtrace_close. SALVAGE: a record that the end of the file cuts short is the end. Returns NULL
- * with ERR filled if it is empty. */
+/* STREAM is borrowed until memtrace_close. SALVAGE: an incomplete record at the end of the file is
+ * ignored. Returns NULL with ERR filled if STREAM is empty. */
 struct memtrace *memtrace_open(struct stream *stream, bool salvage, struct error *err);
 void memtrace_close(struct memtrace *trace);
 
 /* Returns 1 with ACCESS filled, 0 at the end, or -1. */
 int memtrace_next(struct memtrace *trace, struct memtrace_access *access, struct error *err);
 
-/* Did the file end inside a record (salvaged)? */
+/* Returns whether the file ended inside a record (and was salvaged). */
 bool memtrace_is_cut(const struct memtrace *trace);
 
 #endif

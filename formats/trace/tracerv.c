@@ -12,7 +12,7 @@
 enum { RECORD = 64 };
 #define VALID   (UINT64_C(1) << 40)
 #define ADDRESS (VALID - 1)
-/* Addresses whose upper three bits are set are in the kernel's half of the address space. */
+/* Addresses with the upper three bits set are in the kernel's half of the address space. */
 #define KERNEL UINT64_C(0xe000000000)
 #define UPPER  UINT64_C(0xffffffe000000000)
 
@@ -23,7 +23,7 @@ struct tracerv {
     bool any, cut;
 };
 
-/* No simulation reaches such cycles: a file with them is not a trace. */
+/* Rejects a cycle that no simulation reaches: a file that contains one is not a trace. */
 static int check_cycle(const struct stream *stream, uint64_t offset, uint64_t cycle,
                        struct error *err)
 {

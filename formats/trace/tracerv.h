@@ -1,4 +1,5 @@
-/* Instruction traces of the TracerV bridge of FireSim, in their binary form: which instructions were committed in each cycle.
+/* Instruction traces of the TracerV bridge of FireSim, in their binary form: the instructions
+ * committed in each cycle.
  *
  *   a line of text      describes the clock
  *   8 words per cycle   the cycle, then up to 7 instructions: bit 40 is set if there is one, bits 39..0 are its address
@@ -23,8 +24,8 @@
 enum { TRACERV_LANES = 7, TRACERV_MAX_LINE = 4096 };
 
 struct tracerv_options {
-    bool keep_addresses; /* do not extend those of the kernel to 64 bits */
-    bool salvage;        /* a record that the end of the file cuts short is the end */
+    bool keep_addresses; /* do not extend addresses in the kernel to 64 bits */
+    bool salvage;        /* ignore an incomplete record at the end of the file */
 };
 
 /* A cycle with instructions. */
@@ -36,7 +37,8 @@ struct tracerv_cycle {
 
 struct tracerv;
 
-/* Is STREAM, at its beginning, a trace? Returns the size of the first line [bytes], or -1. */
+/* Checks whether STREAM, which must be at its beginning, is a trace. Returns the size of the first
+ * line [bytes], or -1. */
 int64_t tracerv_check(struct stream *stream, struct error *err);
 
 /* Reads the first line. STREAM is borrowed until tracerv_close. Returns NULL with ERR filled. */
@@ -44,14 +46,16 @@ struct tracerv *tracerv_open(struct stream *stream, const struct tracerv_options
                              struct error *err);
 void tracerv_close(struct tracerv *trace);
 
-/* Returns 1 with CYCLE filled, whose number is higher than that of the one before; 0 at the end; or -1. */
+/* Returns 1 with CYCLE filled, whose number is higher than that of the previous cycle; 0 at the
+ * end; or -1. */
 int tracerv_next(struct tracerv *trace, struct tracerv_cycle *cycle, struct error *err);
 
-/* So far: records, and those with instructions whose cycle was not after the one before, which were left out. */
+/* The number of records so far, and of those that were left out because they have instructions but
+ * their cycle was not after the previous one. */
 uint64_t tracerv_records(const struct tracerv *trace);
 uint64_t tracerv_disordered(const struct tracerv *trace);
 
-/* Did the file end inside a record (salvaged)? */
+/* Returns whether the file ended inside a record (and was salvaged). */
 bool tracerv_is_cut(const struct tracerv *trace);
 
 #endif
