@@ -1,4 +1,4 @@
-/* A growable byte buffer with little-endian writers, and a bounds-checked cursor to read one.
+/* A growable byte buffer with little-endian writers, and a bounds-checked cursor that reads one.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
@@ -26,14 +26,14 @@ void buffer_u8(struct buffer *buffer, uint8_t value);
 void buffer_u32(struct buffer *buffer, uint32_t value);
 void buffer_u64(struct buffer *buffer, uint64_t value);
 void buffer_f64(struct buffer *buffer, double value);
-/* Text as formatted by vprintf, without its NUL. */
+/* Appends text as formatted by vprintf, without its NUL. */
 void buffer_vprintf(struct buffer *buffer, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
-/* u32 length, then the bytes without NUL; NULL counts as "". */
+/* Appends the length as u32, then the bytes without NUL; NULL counts as "". */
 void buffer_string(struct buffer *buffer, const char *text);
 
-/* Reads little-endian values from SIZE bytes. Beyond the end every value is 0 or empty and BAD is set, so that one
- * check suffices after reading a whole record. */
+/* Reads little-endian values from SIZE bytes. Beyond the end, every value is 0 or empty and BAD is
+ * set, so that one check after reading a whole record suffices. */
 struct cursor {
     const uint8_t *data;
     size_t size, at;
@@ -46,9 +46,9 @@ uint8_t cursor_u8(struct cursor *cursor);
 uint32_t cursor_u32(struct cursor *cursor);
 uint64_t cursor_u64(struct cursor *cursor);
 double cursor_f64(struct cursor *cursor);
-/* A string as written by buffer_string: *LENGTH bytes, not NUL-terminated, borrowed from the data. */
+/* A string written by buffer_string: *LENGTH bytes, not NUL-terminated, borrowed from the data. */
 const char *cursor_string(struct cursor *cursor, size_t *length);
-/* The number of bytes left; 0 once a read failed. */
+/* The number of bytes left; 0 after a failed read. */
 size_t cursor_left(const struct cursor *cursor);
 
 #endif

@@ -48,7 +48,7 @@ static inline double get_f64(const uint8_t *p, bool big)
     return double_of_bits(get_u64(p, big));
 }
 
-/* Writers: output is always little-endian. */
+/* Writers. Output is always little-endian. */
 static inline void put_u16le(uint8_t *p, uint16_t v)
 {
     v = htole16(v);

@@ -1,4 +1,4 @@
-/* How many files a process may have open.
+/* The limit on open files.
  * SPDX-License-Identifier: MIT */
 #include "base/descriptors.h"
 

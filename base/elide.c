@@ -12,8 +12,8 @@
 
 /* A pair of brackets in a name. */
 struct bracket {
-    size_t begin, end; /* of the opening one, and of the closing one */
-    unsigned depth;    /* of "<": how many pairs of "<>" it is in, including its own */
+    size_t begin, end; /* positions of the opening and the closing one */
+    unsigned depth;    /* of "<": the number of pairs of "<>" around it, including its own */
     /* the opening character; NO_BRACKET: a "<" that is an operator and has no partner */
     char kind;
 };
@@ -23,7 +23,7 @@ struct brackets {
     struct bracket *list; /* in order of BEGIN */
     size_t count, capacity;
     size_t name_begin;  /* after the type of the result */
-    size_t name_end;    /* where the parameters of the function begin, or the end of the name */
+    size_t name_end;    /* position of the parameters of the function, or the end of the name */
     size_t operator_at; /* the last word "operator" outside of brackets, or SIZE_MAX */
 };
 
@@ -32,7 +32,7 @@ static bool is_word(char c)
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The length of "operator" and its sign at AT, 0 if there is none. */
+/* The length of "operator" and its sign at AT; 0 if there is none. */
 static size_t operator_length(const char *name, size_t at)
 {
     static const char *const signs[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->",
@@ -52,7 +52,8 @@ static char closing(char open)
     return open == '<' ? '>' : open == '(' ? ')' : open == '{' ? '}' : ']';
 }
 
-/* Notes the bracket at AT. OPEN has the numbers of the DEPTH open pairs. Returns false if it does not match. */
+/* Records the bracket at AT. OPEN contains the numbers of the DEPTH open pairs. Returns false if it
+ * does not match. */
 static bool note(struct brackets *b, const char *name, size_t at, size_t *open, size_t *depth)
 {
     char c = name[at];
@@ -78,9 +79,9 @@ static bool note(struct brackets *b, const char *name, size_t at, size_t *open, 
     return true;
 }
 
-/* The length of the operator at AT in an expression in a type, as in C<((sizeof (long))>(4))>; 0 if it is another character.
- * AROUND is the bracket around it. Operands are in parentheses, or {parm#1}. If SHIFTS is set, )>>( is an operator, too, and not
- * two closing brackets. */
+/* The length of the operator at AT in an expression in a type, as in C<((sizeof (long))>(4))>; 0 if
+ * there is none. AROUND is the bracket around it. Operands are in parentheses, or {parm#1}. If
+ * SHIFTS is set, )>>( is an operator, not two closing brackets. */
 static size_t sign_length(const char *name, size_t at, char around, bool shifts)
 {
     const char c = name[at], next = name[at + 1], before = at > 0 ? name[at - 1] : ' ';
@@ -95,7 +96,7 @@ static size_t sign_length(const char *name, size_t at, char around, bool shifts)
     return shifts && next == '>' && (name[at + 2] == '(' || name[at + 2] == '{') ? 2 : 0;
 }
 
-/* Enough for any function; deeper nesting is left as it is. */
+/* Enough for any function; names with deeper nesting are left unchanged. */
 enum { DEEPEST = 64 };
 
 static bool read_brackets(struct brackets *b, const char *name, bool shifts)
@@ -109,7 +110,7 @@ static bool read_brackets(struct brackets *b, const char *name, bool shifts)
         if (skip > 0) {
             b->operator_at = depth == 0 ? at : b->operator_at;
             past = at + skip;
-        } else if (at != past || name[at] != '<') /* arguments follow operator() */
+        } else if (at != past || name[at] != '<') /* template arguments may follow operator() */
             skip = sign_length(name, at, depth > 0 ? b->list[open[depth - 1]].kind : '\0', shifts);
         if (skip > 0) {
             at += skip - 1;
@@ -130,15 +131,15 @@ static bool find_brackets(struct brackets *b, const char *name)
            (strstr(name, ">>") != NULL && read_brackets(b, name, true));
 }
 
-/* The parameters are the last outer parentheses, with nothing after them but qualifiers: f(int) const, f(int) [clone .x].
- * In main.(*T).f and (anonymous namespace)::f there are none. */
+/* Finds the parameters: the last outer parentheses that are followed by nothing but qualifiers, as
+ * in f(int) const and f(int) [clone .x]. main.(*T).f and (anonymous namespace)::f have none. */
 static size_t find_name_end(const struct brackets *b, const char *name, size_t begin, size_t limit)
 {
     size_t end = limit, after = begin;
     for (size_t i = 0; i < b->count; i++) {
         const struct bracket *pair = &b->list[i];
         if (pair->begin < after || pair->end >= limit)
-            continue; /* inside of another pair, or outside */
+            continue; /* inside another pair, or out of range */
         after = pair->end + 1;
         bool last = after == limit || name[after] == ' ';
         if (pair->kind == '(' && pair->begin > 0 && name[pair->begin - 1] != ' ' && last)
@@ -147,7 +148,8 @@ static size_t find_name_end(const struct brackets *b, const char *name, size_t b
     return end;
 }
 
-/* Where the name begins that ends at NAME_END: after the type of the result, if there are parameters. */
+/* The beginning of the name that ends at NAME_END: after the type of the result, if there are
+ * parameters. */
 static size_t find_name_begin(const struct brackets *b, const char *name)
 {
     size_t begin = 0, next = 0, limit = b->name_end < b->operator_at ? b->name_end : b->operator_at;
@@ -164,7 +166,8 @@ static size_t find_name_begin(const struct brackets *b, const char *name)
     return begin;
 }
 
-/* Where the declarator in the pair of brackets B->list[I] begins: after "*", "&", or "Class::*". Returns 0 if there is none. */
+/* The beginning of the declarator in the pair of brackets B->list[I]: after "*", "&", or
+ * "Class::*". Returns 0 if there is none. */
 static size_t skip_pointer(const struct brackets *b, const char *name, size_t i)
 {
     const size_t begin = b->list[i].begin + 1, end = b->list[i].end;
@@ -184,8 +187,8 @@ static size_t skip_pointer(const struct brackets *b, const char *name, size_t i)
     return at < end ? at : 0;
 }
 
-/* Narrows *BEGIN to *END to the part with name and parameters, if the result is a pointer or reference to a function or an array:
- * int (*f(long))(char), int (&f(long)) [3]. Returns false otherwise. */
+/* Narrows the range *BEGIN to *END to name and parameters if the result is a pointer or reference
+ * to a function or an array: int (*f(long))(char), int (&f(long)) [3]. Returns false otherwise. */
 static bool enter_declarator(const struct brackets *b, const char *name, size_t *begin, size_t *end)
 {
     size_t after = *begin, inner;
@@ -224,7 +227,7 @@ static bool is_left_out(const struct brackets *b, const struct bracket *pair, co
                         enum elide_step step)
 {
     size_t length = pair->end - pair->begin - 1;
-    bool shorter = length > 3 || (length > 0 && step == ELIDE_SIGNATURE);  /* names become equal */
+    bool shorter = length > 3 || (length > 0 && step == ELIDE_SIGNATURE);  /* makes names equal */
     bool around = pair->begin < b->name_begin && pair->end >= b->name_end; /* of a declarator */
     if (!shorter || pair->begin == 0 || pair->kind == NO_BRACKET || around)
         return false;
@@ -239,7 +242,7 @@ static bool is_left_out(const struct brackets *b, const struct bracket *pair, co
 static char *leave_out(const struct brackets *b, const char *name, enum elide_step step)
 {
     size_t end = step >= ELIDE_SIGNATURE ? b->name_end : strlen(name), next = 0;
-    /* "..." is two characters longer than contents of one character. */
+    /* "..." is up to two characters longer than the contents that it replaces. */
     char *copy = mem_alloc(strlen(name) + 2 * b->count + 1), *to = copy;
     for (size_t at = step >= ELIDE_SIGNATURE ? b->name_begin : 0; at < end; at++) {
         *to++ = name[at];
@@ -326,7 +329,7 @@ char *elide_function(const char *name)
     return function;
 }
 
-/* The bytes of the character at TEXT; adds its columns to WIDTH. */
+/* Returns the number of bytes of the character at TEXT; adds its columns to *WIDTH. */
 static size_t step_over(const char *text, size_t *width)
 {
     size_t length = utf8_length(text);
@@ -354,7 +357,7 @@ size_t elide_end(const char *text, size_t width)
     return at;
 }
 
-/* The bytes of the shortest beginning of TEXT that takes at least WIDTH columns. */
+/* The number of bytes of the shortest beginning of TEXT that takes at least WIDTH columns. */
 static size_t bytes_of(const char *text, size_t width)
 {
     size_t at = 0, used = 0;
@@ -377,8 +380,8 @@ char *elide_middle(const char *text, size_t width)
                       text + tail);
 }
 
-/* Shortens SHORTER, which has no arguments but is too long: without outer scopes if this still uses most of WIDTH, else
- * cut. */
+/* Shortens SHORTER, which has no arguments but is too long: removes outer scopes if the rest still
+ * fills most of WIDTH, or else the middle. */
 static char *drop_scopes(const char *shorter, size_t width)
 {
     char *inner = elide_scopes(shorter, 1);

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* The parts of the name of a function that are left out; each step includes those before it. */
+/* The parts of a function name that are left out. Each step includes all previous ones. */
 enum elide_step {
     ELIDE_NOTHING,
     ELIDE_PARAMETERS, /* f(...) */
@@ -17,32 +17,34 @@ enum elide_step {
     ELIDE_STEPS
 };
 
-/* A copy of NAME (valid UTF-8) without the parts that STEP leaves out; a complete copy if its brackets are not those
- * of C++ or Rust. Caller frees. */
+/* A copy of NAME (valid UTF-8) without the parts that STEP leaves out; a complete copy if its
+ * brackets do not match as in C++ or Rust. Caller frees. */
 char *elide_arguments(const char *name, enum elide_step step);
 
 /* A copy of NAME without its parameters and return type, but with its template arguments. Caller frees. */
 char *elide_parameters(const char *name);
 
-/* A copy of TEXT (valid UTF-8) in at most WIDTH columns of a terminal, with "..." in its middle if it is longer. Caller frees. */
+/* A copy of TEXT (valid UTF-8) that takes at most WIDTH columns of a terminal, with "..." in the
+ * middle if TEXT is longer. Caller frees. */
 char *elide_middle(const char *text, size_t width);
 
-/* A copy of NAME with "..." in place of its first COUNT scopes, for example "...basic_string<...>::swap" without the 2
- * scopes of std::__cxx11::; NULL if it has fewer. Caller frees. */
+/* A copy of NAME with "..." in place of its first COUNT scopes, for example
+ * "...basic_string<...>::swap" without the two scopes std::__cxx11::; NULL if it has fewer. Caller
+ * frees. */
 char *elide_scopes(const char *name, size_t count);
 enum { ELIDE_SCOPES = 32 /* limit of attempts, so that unusual names are fast */ };
 
 /* NAME without scopes, parameters and template arguments: "swap". Caller frees. */
 char *elide_function(const char *name);
 
-/* As elide_middle, for a name, which first loses its arguments and then outer scopes as needed. A name that would become much
- * shorter than WIDTH in this way is shortened in the middle instead. */
+/* Like elide_middle, for a name, which first loses its arguments and then, as needed, outer scopes.
+ * If this would make it much shorter than WIDTH, it is shortened in the middle instead. */
 char *elide(const char *name, size_t width);
 
 /* The number of columns that TEXT takes on a terminal. */
 size_t elide_width(const char *text);
 
-/* The bytes of the longest beginning of TEXT that takes at most WIDTH columns. */
+/* The number of bytes of the longest beginning of TEXT that takes at most WIDTH columns. */
 size_t elide_end(const char *text, size_t width);
 
 #endif

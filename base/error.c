@@ -1,4 +1,4 @@
-/* What went wrong, and where.
+/* An error and its position.
  * SPDX-License-Identifier: MIT */
 #include "base/error.h"
 
@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Labels and paths may come from hostile files: their escape sequences must not reach a terminal. */
+/* Replaces control characters: labels and paths may come from hostile files, whose escape sequences
+ * must not reach a terminal. */
 static void make_printable(char *text)
 {
     for (; *text != '\0'; text++)

@@ -1,4 +1,4 @@
-/* An error and its position: filled by libraries, printed only by tools.
+/* An error and its position: filled by libraries, and printed only by tools.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -13,17 +13,17 @@ struct error {
     char file[512];   /* the file name given by the user, "" for none */
     uint64_t offset;  /* byte offset in that file, or NO_OFFSET */
     bool closed_pipe; /* stdout is a pipe that was closed by its reader */
-    bool of_system;   /* a call to the system failed: not damage, so there is nothing to salvage */
+    bool of_system;   /* a system call failed; unlike damage, this cannot be salvaged */
     bool of_usage;    /* the command line is wrong, whatever the input contains */
-    bool
-        is_nothing; /* the user's selection is empty, which is not an error for outputs that can show that */
-    char text
-        [512]; /* lower case, no full stop, says what was found and what was expected; "": no error */
+    /* the user's selection is empty, which is not an error for outputs that can show this */
+    bool is_nothing;
+    /* what was found and what was expected: lower case, no full stop; "": no error */
+    char text[512];
 };
 
-/* Records an error; FILE may be NULL. Control characters in names are replaced by '?'. An error
- * already recorded is kept, because the first cause is the one to report. Returns -1, so that
- * callers can `return error_set(...)`. */
+/* Records an error; FILE may be NULL. Control characters in names are replaced by '?'. If an error
+ * has already been recorded, it is kept, because the first cause is to be reported. Returns -1, so
+ * that callers can `return error_set(...)`. */
 int error_set(struct error *err, const char *file, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

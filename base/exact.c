@@ -16,7 +16,8 @@ double exact_to_double(exact value, int shift, uint64_t divisor)
     unsigned __int128 size = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
     if (size == 0)
         return 0;
-    /* The quotient has at least 63 bits, and its last one says whether anything is left over: rounded once. */
+    /* The quotient has at least 63 bits, the last of which records whether there is a remainder, so
+     * that it is rounded only once. */
     int up = zeros_above(size);
     unsigned __int128 quotient = (size << up) / divisor;
     bool rest = quotient * divisor != size << up;

@@ -15,31 +15,33 @@ typedef __int128 exact;
 
 enum {
     SAMPLES_SHIFT = 64, /* samples may be fractions (histogram bins that overlap functions) */
-    TIME_SHIFT = 32,    /* of a nanosecond: a CPU shared by three threads gives each a third */
-    ENERGY_SHIFT = 80   /* 8e-25 J steps, up to 1.4e14 J */
+    TIME_SHIFT = 32,    /* of a nanosecond: three threads that share a CPU get a third each */
+    ENERGY_SHIFT = 80   /* steps of 8e-25 J, up to 1.4e14 J */
 };
 
-/* 2^ROOM values below this [units] can be added up. Built from its exponent: it is needed for every sample. */
+/* The limit [units] below which 2^ROOM values can be added up. Built from its exponent, because it
+ * is needed for every sample. */
 static inline double exact_limit(int shift, int room)
 {
     return double_of_bits((uint64_t)(1023 + 126 - shift - room) << 52);
 }
 
-/* Is VALUE [units] finite and small enough to add up 2^ROOM values of its size? */
+/* Returns whether VALUE [units] is finite and so small that 2^ROOM values of its size can be added
+ * up. */
 static inline bool exact_fits(double value, int shift, int room)
 {
     return fabs(value) < exact_limit(shift, room);
 }
 
-/* VALUE rounded to the nearest unit of 2^-SHIFT, halves to even, as sums of doubles are; requires exact_fits. A
- * double is m * 2^(e - 1075) with a 53-bit integer m: m is shifted into place. */
+/* VALUE rounded to the nearest unit of 2^-SHIFT, halves to even, like sums of doubles; requires
+ * exact_fits. A double is m * 2^(e - 1075) with a 53-bit integer m: m is shifted into place. */
 static inline exact exact_of_double(double value, int shift)
 {
     uint64_t bits = bits_of_double(value);
     uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
     int up = (int)(bits >> 52 & 0x7ff) - 1075 + shift;
     exact result = 0;
-    if ((unsigned)up < 63) /* common case: one product is faster than a 128-bit shift */
+    if ((unsigned)up < 63) /* the common case: a product is faster than a 128-bit shift */
         return (exact)(value < 0 ? -(int64_t)mantissa : (int64_t)mantissa) * (INT64_C(1) << up);
     if (up >= 0)
         result = (exact)mantissa << (up & 127);
@@ -68,9 +70,9 @@ struct wide {
 void wide_add_square(struct wide *sum, exact value);
 void wide_add(struct wide *sum, const struct wide *value);
 
-/* Sample variance of N values from their exact SUM and sum of squares, both in units of 2^-SHIFT and its square:
- * (N * squares - sum^2) / (N * (N - 1)). The difference is exact before it is rounded to double.
- * Returns 0 for N < 2. */
+/* The sample variance of N values from their exact SUM [2^-SHIFT] and sum of SQUARES [2^-(2
+ * SHIFT)]: (N * squares - sum^2) / (N * (N - 1)). The difference is exact before it is rounded to
+ * double. Returns 0 for N < 2. */
 double exact_variance(exact sum, const struct wide *squares, uint64_t n, int shift);
 
 #endif

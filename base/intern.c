@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 
-/* Texts are stored in chunks that never move, so that borrowed pointers remain valid. */
+/* Texts are stored in chunks that are never moved, so that borrowed pointers remain valid. */
 struct strings {
     const char **texts;
     uint32_t *lengths;
@@ -23,7 +23,7 @@ struct strings {
     uint32_t mask;
     char **chunks;
     size_t chunk_count, chunk_capacity;
-    char *free; /* in the newest chunk */
+    char *free; /* free part of the newest chunk */
     size_t room;
 };
 

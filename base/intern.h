@@ -34,7 +34,7 @@ struct numbers {
     } * slots;
     uint32_t mask;  /* slots - 1; slots are a power of two, at most a quarter full:
                      * most lookups then end at the first slot, which branch prediction learns */
-    uint32_t count; /* keys so far */
+    uint32_t count; /* number of keys */
 };
 
 void numbers_free(struct numbers *numbers);

@@ -1,4 +1,4 @@
-/* Which of many overlapping address ranges holds an address.
+/* Finds which of many overlapping address ranges contains an address.
  * SPDX-License-Identifier: MIT */
 #include "base/interval_map.h"
 
@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "base/search.h"
 
-/* The ranges that may hold the current position: a heap, largest value on top. A range that has
- * ended stays until it comes to the top. */
+/* The ranges that may contain the current position: a heap with the largest value on top. A range
+ * that has ended remains until it reaches the top. */
 struct active {
     const struct interval **items;
     size_t count;
@@ -67,7 +67,8 @@ static void merge(const struct interval *from, const struct interval *middle,
         *to++ = *b++;
 }
 
-/* qsort takes three times as long, which is a twentieth of the time that naming many addresses takes. */
+/* qsort would take three times as long, which is a twentieth of the time for naming many
+ * addresses. */
 static void sort(struct interval *intervals, size_t count)
 {
     enum { FEW = 8 };
@@ -112,7 +113,7 @@ void interval_map_build(struct interval_map *map, struct interval *intervals, si
     uint64_t at = 0;
     *map = (struct interval_map){NULL, 0};
     mem_reserve(&map->pieces, &capacity, count, sizeof *map->pieces);
-    if (!is_sorted(intervals, count)) /* most are */
+    if (!is_sorted(intervals, count)) /* most inputs are sorted */
         sort(intervals, count);
     while (next < count || active.count > 0) {
         if (active.count == 0)

@@ -1,5 +1,5 @@
-/* Finds the address range that contains an address among many overlapping ranges: built once, then searched by
- * bisection.
+/* Finds the address range that contains an address, among many overlapping ones: built once, then
+ * searched by bisection.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_INTERVAL_MAP_H
 #define BASE_INTERVAL_MAP_H
@@ -22,8 +22,8 @@ struct interval_map {
     size_t count;
 };
 
-/* Sorts INTERVALS in place (those with begin > last are ignored); O(n log n) for all inputs. Nothing is borrowed;
- * interval_map_free releases the map. */
+/* Builds MAP from INTERVALS, which it sorts in place (those with begin > last are ignored). O(n log
+ * n) for all inputs. Nothing is borrowed; interval_map_free releases the map. */
 void interval_map_build(struct interval_map *map, struct interval *intervals, size_t count);
 void interval_map_free(struct interval_map *map);
 

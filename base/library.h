@@ -1,4 +1,4 @@
-/* Libraries that are loaded at run time, where they are used.
+/* Libraries that are loaded at run time, only when they are used.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_LIBRARY_H
 #define BASE_LIBRARY_H
@@ -9,8 +9,8 @@ struct library_function {
     void *pointer;
 };
 
-/* Loads the library FILE and sets the pointers of FUNCTIONS, which end with {0}. Returns a handle for dlclose, or NULL if the
- * library or one of the functions is missing. */
+/* Loads the library FILE and sets the pointers of FUNCTIONS, which end with {0}. Returns a handle
+ * for dlclose, or NULL if the library or one of the functions is missing. */
 void *library_load(const char *file, const struct library_function *functions);
 
 #endif

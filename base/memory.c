@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Whether this thread may end the program while others exist. */
+/* Whether this thread may end the program while other threads exist. */
 static _Thread_local bool may_exit;
 
 void mem_allow_exit(void)
@@ -36,9 +36,9 @@ void mem_run_out(void)
                           program_invocation_short_name, most);
     bool written = write(STDERR_FILENO, line, (size_t)length) == length;
     bool safe = gettid() == getpid() || may_exit;
-    if (!written || !safe) /* other threads still use what exit takes down */
+    if (!written || !safe) /* other threads still use data that exit would release */
         _exit(1);
-    exit(1); /* functions that on_exit calls remove unfinished files */
+    exit(1); /* the functions registered with on_exit remove unfinished files */
 }
 
 static void *check(void *memory)
@@ -121,7 +121,7 @@ void mem_reserve(void *array, size_t *capacity, size_t need, size_t size)
     while (wanted < need)
         if (__builtin_mul_overflow(wanted, 2, &wanted))
             check(NULL);
-    memcpy(&memory, array, sizeof memory); /* ARRAY is a T **: copied, not aliased */
+    memcpy(&memory, array, sizeof memory); /* ARRAY is a T **: copied, to avoid aliasing */
     memory = mem_resize(memory, wanted, size);
     memcpy(array, &memory, sizeof memory);
     *capacity = wanted;

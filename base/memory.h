@@ -1,4 +1,4 @@
-/* Memory allocation that succeeds or ends the program: the only place where a library may exit.
+/* Memory allocation that succeeds or ends the program. No other library code may exit.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
@@ -6,9 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Each returns memory that the caller frees with free(), never NULL: out of memory (or a
- * product COUNT * SIZE that overflows) prints "TOOL: out of memory", with the limit where there is one, and exits with
- * status 1. */
+/* Each returns memory that the caller frees with free(), never NULL. If there is not enough memory,
+ * or COUNT * SIZE overflows, it prints "TOOL: out of memory", with the limit if there is one, and
+ * exits with status 1. */
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t count, size_t size);
 void *mem_aligned(size_t alignment, size_t count,
@@ -22,9 +22,10 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Appends text as formatted by printf to *TEXT, which may move; NULL counts as "". Arguments may be *TEXT. */
 void mem_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* For a thread whose creator does nothing but wait for it. If it runs out of memory, functions registered with on_exit are
- * called, as if the main thread had run out: they remove or name unfinished files. For other threads they are not called,
- * because the main thread may be using those files. */
+/* Call it in a thread whose creator only waits for it. If that thread runs out of memory, the
+ * functions registered with on_exit are called, as for the main thread: they remove or name
+ * unfinished files. They are not called for other threads, because the main thread may be using
+ * those files. */
 void mem_allow_exit(void);
 
 /* Ends the program when a library reports that it is out of memory. */
@@ -33,7 +34,8 @@ _Noreturn void mem_run_out(void);
 /* Makes room for at least NEED elements of SIZE bytes in *ARRAY, doubling *CAPACITY. */
 void mem_reserve(void *array, size_t *capacity, size_t need, size_t size);
 
-/* The same, and if *COUNT is less than NEED, adds zeroed elements up to it; mem_add does so. */
+/* The same, and adds zeroed elements to *ARRAY until *COUNT is NEED. mem_extend does this if *COUNT
+ * is less than NEED. */
 void mem_add(void *array, size_t *count, size_t *capacity, size_t need, size_t size);
 static inline void mem_extend(void *array, size_t *count, size_t *capacity, size_t need,
                               size_t size)
@@ -42,8 +44,9 @@ static inline void mem_extend(void *array, size_t *count, size_t *capacity, size
         mem_add(array, count, capacity, need, size);
 }
 
-/* Element AT of ARRAY, or a new one after its COUNT elements, for which there is room then: a pointer that is valid until the
- * next call. The variables are evaluated several times. */
+/* MEM_AT is a pointer to element AT of ARRAY, MEM_APPEND to a new element after its COUNT elements.
+ * Both make room for the element, and are valid until the next call. The arguments are evaluated
+ * several times. */
 #define MEM_AT(array, at, capacity)                                                                \
     (mem_reserve(&(array), &(capacity), (size_t)(at) + 1, sizeof *(array)), &(array)[at])
 #define MEM_APPEND(array, count, capacity)                                                         \

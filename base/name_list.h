@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-/* The number of the one of COUNT NAMES that is NAME, or its first LENGTH bytes; -1: none is. */
+/* The index in NAMES, which has COUNT elements, of NAME or of its first LENGTH bytes; -1 if it is
+ * missing. */
 int name_find(const char *const *names, size_t count, const char *name);
 int name_find_part(const char *const *names, size_t count, const char *name, size_t length);
 

@@ -37,7 +37,7 @@ bool parse_double(const char *text, double least, double most, double *value)
     return true;
 }
 
-/* The decimals of a number of billionths, without zeros at their end. */
+/* Writes a number of billionths as a decimal number without trailing zeros. */
 static void format_billionths(char *text, uint64_t number, bool negative)
 {
     enum { PLACES = 9, UNIT = 1000000000 };
@@ -64,8 +64,9 @@ static void format_billionths(char *text, uint64_t number, bool negative)
     text[length] = '\0';
 }
 
-/* Times, and much else, are whole numbers of billionths with at most 15 digits. Their text reads back as the value, and no
- * shorter one does: it would be another number of at most 15 digits, and such numbers are different doubles. */
+/* Times and many other values are whole numbers of billionths with at most 15 digits. Their text
+ * reads back as VALUE, and no shorter text does: it would be another number of at most 15 digits,
+ * and such numbers are different doubles. */
 static bool format_short(char *text, double value)
 {
     const double least = 1e-4, billion = 1e9, most = 1e15; /* below LEAST, %g writes an exponent */
@@ -76,9 +77,9 @@ static bool format_short(char *text, double value)
     return true;
 }
 
-/* Is it certain that 15 digits do not read back as VALUE? Most computed numbers need more, and trying is slow. It is
- * certain if the nearest number of 15 digits is further away than any number that is rounded to VALUE. Always false where
- * long double is not wider than double. */
+/* Whether 15 digits certainly do not read back as VALUE. Most computed numbers need more, and
+ * trying is slow. It is certain if the nearest number of 15 digits is further away than any number
+ * that is rounded to VALUE. Always false if long double is not wider than double. */
 static bool needs_more(double value)
 {
     static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,

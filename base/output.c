@@ -20,7 +20,7 @@
 enum { BUFFER = 256 * 1024, PIPE_SIZE = 1024 * 1024 };
 
 struct output {
-    char *name; /* for messages, and where the file goes */
+    char *name; /* for messages; the path of the file */
     char *
         target; /* the file after following symbolic links; NULL: written in place (pipe, device) */
     char *temporary;               /* name of the unfinished file; NULL: unnamed */
@@ -63,13 +63,14 @@ static bool has_bz2_suffix(const char *path)
 
 enum { LINK = 64 };
 
-/* Writes to LINK the only path that leads to an unnamed file. */
+/* Writes to LINK the path in /proc that leads to the unnamed file FD. */
 static void link_to(int fd, char *link)
 {
     snprintf(link, LINK, "/proc/self/fd/%d", fd);
 }
 
-/* An unnamed file in FOLDER that can be named later. Fails on file systems without unnamed files, and without /proc. */
+/* Opens an unnamed file in FOLDER that can be named later. Fails on file systems without unnamed
+ * files, and without /proc. */
 static int open_unnamed(const char *folder)
 {
     char link[LINK];
@@ -84,9 +85,10 @@ static int open_unnamed(const char *folder)
     return -1;
 }
 
-/* Where a function called by exit finds the unfinished file. Never freed, because on_exit cannot be undone. */
+/* The unfinished file, for a function called by exit. Never freed, because on_exit cannot be
+ * undone. */
 struct unfinished {
-    pid_t pid; /* that created it: not a child */
+    pid_t pid; /* process that created it, not its children */
     char *temporary;
 };
 
@@ -98,7 +100,7 @@ static void remove_unfinished(int status, void *opaque)
         unlink(u->temporary);
 }
 
-/* To be called before a file gets a temporary name, because memory may run out afterwards. */
+/* Call it before a file gets a temporary name, because memory may run out afterwards. */
 static void expect_temporary(struct output *o)
 {
     if (o->unfinished != NULL)
@@ -117,7 +119,7 @@ static void set_temporary(struct output *o, char *name)
         o->unfinished->temporary = name;
 }
 
-/* An unnamed file in the folder of TARGET or, where that fails, a temporary one beside it. */
+/* Opens an unnamed file in the folder of TARGET or, if that fails, a temporary file beside it. */
 static int open_unfinished(struct output *o)
 {
     char *copy = mem_strdup(o->target);
@@ -139,8 +141,8 @@ static int open_unfinished(struct output *o)
     return fd;
 }
 
-/* The target of PATH if it is a symbolic link to a file that does not exist yet, otherwise PATH itself.
- * Returns NULL with errno set for an endless chain; caller frees. */
+/* The target of PATH if it is a symbolic link to a file that does not exist yet, otherwise PATH
+ * itself. Returns NULL with errno set if the chain of links is endless; caller frees. */
 static char *follow_links(const char *path)
 {
     char *at = mem_strdup(path);
@@ -161,7 +163,7 @@ static char *follow_links(const char *path)
     return NULL;
 }
 
-/* Opens devices and pipes in place, and an unfinished file for everything else. */
+/* Opens a device or pipe itself, and an unfinished file for everything else. */
 static int open_file(struct output *o, const char *path)
 {
     struct stat st;
@@ -331,8 +333,8 @@ static int name_temporary(struct output *o, const char *link)
     return -1;
 }
 
-/* Gives the unfinished file its name, replacing an existing file. No system call replaces a file by an unnamed one:
- * that needs a second name for a moment. */
+/* Gives the unfinished file its name, replacing an existing file. No system call replaces a file by
+ * an unnamed one, so the file has a second name for a moment. */
 static int give_name(struct output *o)
 {
     char link[LINK];

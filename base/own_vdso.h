@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The image that is mapped into this process for as long as it runs, and its *SIZE [bytes]; NULL, 0: unknown. */
+/* Returns the image, which is mapped as long as this process runs, and sets *SIZE [bytes]. NULL and
+ * 0 if it is unknown. */
 const uint8_t *own_vdso(size_t *size);
 
 #endif

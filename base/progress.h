@@ -18,14 +18,15 @@ struct progress {
     bool active;
 };
 
-/* WHAT is the name of the things counted (borrowed until progress_end), of which TOTAL are expected. */
+/* WHAT is the name of the things to be counted (borrowed until progress_end), of which TOTAL are
+ * expected. */
 void progress_start(struct progress *progress, const struct reporter *reporter, uint64_t total,
                     const char *what);
 
 /* Slow path of progress_at. */
 void progress_show(struct progress *progress, uint64_t done);
 
-/* Reports that DONE have been processed; costs only a comparison. */
+/* Reports that DONE of them have been processed. Usually costs only a comparison. */
 static inline void progress_at(struct progress *progress, uint64_t done)
 {
     if (done >= progress->next)

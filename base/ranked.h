@@ -11,7 +11,7 @@ struct ranked {
     size_t index;
 };
 
-/* Sorts: the largest amount first, and equal ones in order of their index. */
+/* Sorts by descending amount, and equal amounts by ascending index. */
 void ranked_sort(struct ranked *items, size_t count);
 
 #endif

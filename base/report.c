@@ -35,7 +35,8 @@ struct held_warning {
     size_t turn;
 };
 
-/* One write per line, with control characters escaped: the text may contain names from files. */
+/* Prints a line in a single write, with control characters escaped, because the text may contain
+ * names from files. */
 static void print_line(const char *tool, const char *line)
 {
     char *shown = utf8_visible(line, NULL);

@@ -1,5 +1,5 @@
-/* Whether this is compiled with the address sanitizer: ADDRESS_SANITIZER is 1 or 0 with any compiler. It
- * reserves terabytes of shadow memory, so that limits of memory are useless.
+/* Whether this is compiled with the address sanitizer: ADDRESS_SANITIZER is 1 or 0 with any
+ * compiler. The sanitizer reserves terabytes of shadow memory, so that memory limits are useless.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_SANITIZERS_H
 #define BASE_SANITIZERS_H

@@ -24,7 +24,7 @@ static size_t cost(const char *a, const char *b, size_t i, size_t j)
     return tolower((unsigned char)a[i]) != tolower((unsigned char)b[j]);
 }
 
-/* The number of letters to insert, remove, change or swap to make B of A, whatever their case. */
+/* The number of letters to insert, remove, change or swap to turn A into B, ignoring case. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t rows[3][MAX_LENGTH + 1], m = strlen(a), n = strlen(b);
@@ -59,7 +59,7 @@ static const char *last_word(const char *name)
     return word;
 }
 
-/* NAME without the arguments of templates at its end. */
+/* Cuts off the template arguments at the end of NAME. */
 static void cut_arguments(char *name)
 {
     size_t at = strcspn(name + 1, "<(") + 1;
@@ -67,7 +67,7 @@ static void cut_arguments(char *name)
         name[least(at, strlen(name))] = '\0';
 }
 
-/* How far NAME is from WANTED. */
+/* The distance of NAME from WANTED. */
 static size_t distance(const char *wanted, const char *name)
 {
     char *plain = elide_arguments(name, ELIDE_SIGNATURE), *word = mem_strdup(last_word(plain));
@@ -104,7 +104,8 @@ void similar_try(struct similar *s, const char *name)
     free(wanted);
 }
 
-/* A glob for NAME of about WIDTH characters: without arguments, and as far as needed without outer scopes. */
+/* A glob for NAME of about WIDTH characters: without arguments and, as needed, without outer
+ * scopes. */
 static char *shorter(const char *name, size_t width)
 {
     char *plain = elide_arguments(name, ELIDE_SIGNATURE), *best = NULL;

@@ -12,8 +12,9 @@ struct similar {
     size_t distance;    /* of BEST */
 };
 
-/* Keeps NAME if it is more similar than all names so far, that is, if it differs only in case, arguments of templates
- * and functions, the namespace, or a few letters. Among equally similar names the first counts. NAME is borrowed. */
+/* Keeps NAME if it is more similar than all names so far, that is, if it differs only in case,
+ * arguments of templates and functions, the namespace, or a few letters. Of equally similar names,
+ * the first is kept. NAME is borrowed. */
 void similar_try(struct similar *similar, const char *name);
 
 /* ", did you mean 'NAME'?", or "" if no name is similar. A long name is shown as a glob that function_matches accepts:

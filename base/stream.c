@@ -32,8 +32,8 @@ struct stream {
     uint8_t *buffer;
     size_t capacity;
     uint64_t size;           /* after stream_make_seekable */
-    uint64_t packed;         /* size of the compressed data that was copied, 0: none */
-    uint64_t data, data_end; /* last found by stream_hole; there is no hole between the two */
+    uint64_t packed;         /* size of the compressed data that was copied; 0: none */
+    uint64_t data, data_end; /* found last by stream_hole: no hole between the two */
     bool is_stdin, seekable, forgiving, sparing;
     struct error damage; /* the error that was forgiven */
 };
@@ -226,7 +226,8 @@ struct stream *stream_again(const struct stream *s)
     char path[64];
     if (!is_plain_file(s, &st))
         return NULL;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd); /* its name may lead elsewhere by now */
+    snprintf(path, sizeof path, "/proc/self/fd/%d",
+             s->fd); /* its name may refer to another file by now */
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
@@ -265,7 +266,7 @@ int stream_fail_empty(const struct stream *s, const char *expected, struct error
     return error_set(err, s->name, NO_OFFSET, "empty file, expected %s", expected);
 }
 
-/* Copies everything to FD and continues to read there. */
+/* Copies all data to FD and continues to read from it. */
 static int spool(struct stream *s, int fd, struct error *err)
 {
     const uint8_t *data;
@@ -341,7 +342,8 @@ int stream_seek(struct stream *s, uint64_t offset, struct error *err)
     return 0;
 }
 
-/* Finds the first data at or after AT and where it ends; if the system does not know, everything is data. */
+/* Finds the first data at or after AT, and its end; if the system cannot tell, everything is
+ * data. */
 static void find_data(struct stream *s, uint64_t at)
 {
     off_t data = lseek(s->fd, (off_t)at, SEEK_DATA);

@@ -1,5 +1,5 @@
-/* Input streams: a file or stdin, plain or compressed (recognised by content), always read through a bounded window,
- * so that every error can name file and offset and no file is loaded completely.
+/* Input streams: a file or stdin, plain or compressed (recognised by content), always read through
+ * a bounded window, so that every error can name file and offset, and no file is loaded completely.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_STREAM_H
 #define BASE_STREAM_H
@@ -26,8 +26,8 @@ struct stream *stream_open(const char *path, struct error *err);
 /* Like stream_open, but does not decompress. */
 struct stream *stream_open_plain(const char *path, struct error *err);
 
-/* A second stream over the same file, from its beginning, that can seek. Returns NULL if STREAM is not a regular,
- * uncompressed file that was read from its beginning. */
+/* Opens a second, seekable stream on the same file, from its beginning. Returns NULL if STREAM is
+ * not a regular, uncompressed file that was read from its beginning. */
 struct stream *stream_again(const struct stream *stream);
 
 /* While SPARING is set, reads no more than requested, for callers that seek from header to header. */
@@ -39,7 +39,8 @@ void stream_close(struct stream *stream);
 /* The name for messages; borrowed until stream_close. */
 const char *stream_name(const struct stream *stream);
 
-/* Records the error that the stream is empty instead of EXPECTED, such as "a pbin profile". Returns -1. */
+/* Records the error that the stream is empty, where EXPECTED, such as "a pbin profile", should be.
+ * Returns -1. */
 int stream_fail_empty(const struct stream *stream, const char *expected, struct error *err);
 
 /* Offset of the next byte in the (decompressed) data [bytes]. */
@@ -73,19 +74,20 @@ static inline void stream_advance(struct stream *stream, size_t count)
     window->offset += count;
 }
 
-/* Copies exactly COUNT bytes. Returns 1, 0 if the data ends before the first of them, or -1 on a read error or if the
- * data ends in between ("WHAT cut short: ..."). */
+/* Copies exactly COUNT bytes to TO. Returns 1; 0 if the data ends before the first of them; or -1
+ * on a read error or if the data ends after some of them ("WHAT cut short: ..."). */
 int stream_read(struct stream *stream, void *to, size_t count, const char *what, struct error *err);
 
 /* Skips COUNT bytes, by seeking if possible. Returns 0, or -1 on an error or if the data ends before that. */
 int stream_skip(struct stream *stream, uint64_t count, struct error *err);
 
-/* The number of next bytes that are a hole in a sparse file: zeros, which stream_skip can skip. 0 if there is no hole,
- * if that is unknown, or before stream_make_seekable; -1 on an error. */
+/* The size of the hole in a sparse file that begins at the next byte: zeros, which stream_skip can
+ * skip. 0 if there is no hole, if that is unknown, or before stream_make_seekable; -1 on an
+ * error. */
 int64_t stream_hole(struct stream *stream, struct error *err);
 
-/* For salvage: treats damaged or truncated compressed data as the end of the data, without an error if there was some
- * before. */
+/* For salvage: treats damaged or truncated compressed data as the end of the data, without an error
+ * if there was data before it. */
 void stream_forgive(struct stream *stream);
 
 /* The error that was treated as the end, borrowed until stream_close; NULL if there was none. */
@@ -96,8 +98,9 @@ const struct error *stream_damage(const struct stream *stream);
  * Returns 0, or -1 with ERR filled. */
 int stream_make_seekable(struct stream *stream, struct error *err);
 
-/* The size of the file, before decompression, or the part read so far if the size is unknown [bytes]. Readers must
- * limit their memory in proportion to it, because compression can reduce repetitions a million times. */
+/* The size of the file before decompression or, if that is unknown, of the part read so far
+ * [bytes]. Readers must limit their memory in proportion to it, because repetitions can be
+ * compressed a million times. */
 uint64_t stream_held(const struct stream *stream);
 
 /* Size of all data [bytes]; only after stream_make_seekable or stream_again. */

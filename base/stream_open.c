@@ -1,5 +1,5 @@
-/* Streams that recognise compressed data. In a separate file, so that a program that reads only plain data, such as the
- * sampler on a board, needs no library for compression.
+/* Streams that recognise compressed data. In a separate file, so that programs that read only plain
+ * data, such as the sampler on a board, need no compression libraries.
  * SPDX-License-Identifier: MIT */
 #include "base/stream_internal.h"
 

@@ -1,4 +1,4 @@
-/* The user's choices for tables, common to all tools.
+/* The user's choices for tables, which are the same in all tools.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_TABLE_STYLE_H
 #define BASE_TABLE_STYLE_H

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 
-/* An unlinked temporary file in $TMPDIR (default /var/tmp, then /tmp): a file descriptor, which the
- * caller closes, or -1 with ERR filled. */
+/* Creates an unlinked temporary file in $TMPDIR (default: /var/tmp, then /tmp). Returns a file
+ * descriptor, which the caller closes, or -1 with ERR filled. */
 int temporary_file(struct error *err);
 
 #endif

@@ -11,7 +11,7 @@
 struct start {
     void *(*work)(void *);
     void *opaque;
-    int cpu; /* of the thread that started it */
+    int cpu; /* CPU of the thread that started it */
 };
 
 size_t thread_cpus(void)
@@ -41,7 +41,8 @@ static void *begin(void *opaque)
     return start.work(start.opaque);
 }
 
-/* Stacks and the allocator reserve a hundred times the address space that they use: a limit could leave too little. */
+/* Whether address space is limited. Stacks and the allocator reserve a hundred times the address
+ * space that they use, so that too little could be left. */
 static bool addresses_are_limited(void)
 {
     struct rlimit limit;

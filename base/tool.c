@@ -1,4 +1,4 @@
-/* What every tool does at its start and at its end.
+/* The beginning and the end of every tool.
  * SPDX-License-Identifier: MIT */
 #include "base/tool.h"
 
@@ -26,7 +26,7 @@ static void occupy_standard_streams(void)
         close(fd);
 }
 
-/* Failing to write the help is an error too, but argp exits by itself. */
+/* Checks that the help was written, because argp exits by itself, without reporting errors. */
 static void check_stdout(void)
 {
     struct error err = {0};
@@ -69,7 +69,7 @@ int tool_commit(const struct tool_common *common, struct output *out, int result
     return result;
 }
 
-/* The characters in a line of standard output, 0: no limit. */
+/* The number of characters in a line of standard output; 0: no limit. */
 static size_t line_width(void)
 {
     enum { USUAL = 80 };

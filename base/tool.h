@@ -11,10 +11,10 @@
 #include "base/table_style.h"
 #include "base/tool_help.h"
 
-/* Groups of the common options in argp's help; the groups of a tool begin with 1. */
+/* Groups of the common options in argp's help; a tool numbers its own groups from 1. */
 enum { TOOL_TABLES = 80, TOOL_FILES = 90, TOOL_GROUP = 100 };
 
-/* Keys of the common long options without a letter, and the first key for a tool's own. */
+/* Keys of the common options that have no letter, and the first key for those of a tool. */
 enum {
     KEY_VERBOSE = 0x1000,
     KEY_COLOR,
@@ -76,9 +76,10 @@ void tool_start(struct tool_common *common, const char *name);
  * --max-memory (default: a quarter of the machine's memory); exceeding it ends the program with one error message. */
 void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input);
 
-/* For tools whose own options end at a command to run, and that have none of the common options: starts the tool, as
- * tool_start does, and parses the options of ARGP, whose parser gets INPUT. Usage errors end the program. SIGPIPE is
- * ignored only during the call, so that the command inherits it unchanged. */
+/* For tools whose options are followed by a command to run, and that have none of the common
+ * options. Starts the tool, as tool_start does, and parses the options of ARGP, whose parser gets
+ * INPUT. Usage errors end the program. SIGPIPE is ignored only during the call, so that the command
+ * inherits it unchanged. */
 void tool_parse_only(const struct argp *argp, int argc, char **argv, void *input);
 
 /* For parsers of these tools: acts on -h, --help, --usage and --version, with
@@ -89,11 +90,13 @@ error_t tool_take_help(int key, struct argp_state *state);
 void tool_only_input(struct argp_state *state, const char *what, const char **input,
                      const char *argument);
 
-/* For parsers: appends ARGUMENT to *LIST, which has *COUNT, with room for *CAPACITY. Caller frees the list. */
+/* For parsers: appends ARGUMENT to *LIST, which has *COUNT elements and room for *CAPACITY. Caller
+ * frees the list. */
 void tool_append(const char ***list, size_t *count, size_t *capacity, const char *argument);
 
-/* For parsers; a bad argument is a usage error. tool_choose: the number of NAME, a WHAT, among NAMES. tool_number and
- * tool_whole: TEXT, given for OPTION, as a number or an integer from LEAST to MOST. */
+/* For parsers; a bad argument is a usage error. tool_choose returns the number of NAME, a WHAT,
+ * among NAMES. tool_number and tool_whole return TEXT, given for OPTION, as a number or an integer
+ * from LEAST to MOST. */
 size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name);
 /* TEXT, given for OPTION, must be NO or YES; returns whether it is YES. */
 bool tool_either(struct argp_state *state, const char *option, const char *text, const char *no,
@@ -119,10 +122,11 @@ struct tool_setting {
     double low, high, unit;
 };
 
-/* For tables of them, which end with {0}: the option with KEY sets MEMBER of TYPE. SET_FLAG: a bool, to true. SET_TEXT: a
- * const char *, to the argument. SET_LETTER: a char, to KEY. SET_WHOLE: a size_t, from LEAST to MOST. SET_NUMBER: a double, from
- * LOW to HIGH; SET_PERCENT: a double, to a hundredth of the argument, which is from 0 to HIGH. A member of another type is not
- * compiled. */
+/* Elements of a table of settings, which ends with {0}: the option with KEY sets MEMBER of TYPE.
+ * SET_FLAG: a bool, to true. SET_TEXT: a const char *, to the argument. SET_LETTER: a char, to KEY.
+ * SET_WHOLE: a size_t, from LEAST to MOST. SET_NUMBER: a double, from LOW to HIGH; SET_PERCENT: a
+ * double, to a hundredth of the argument, which is from 0 to HIGH. A member of another type does
+ * not compile. */
 #define TOOL_MEMBER(type, member, kind)                                                            \
     (offsetof(type, member) + 0 * sizeof(&((type *)0)->member == (kind *)0))
 #define SET_FLAG(option_key, type, member)                                                         \
@@ -151,16 +155,17 @@ struct tool_setting {
         key, TOOL_SETS_NUMBER, TOOL_MEMBER(type, member, double), option, 0, 0, 0, high, 100       \
     }
 
-/* For parsers: if KEY is in TABLE, sets its member of OPTIONS; a bad argument is a usage error. Returns 0, or ARGP_ERR_UNKNOWN
- * if it is not. */
+/* For parsers: if KEY is in TABLE, sets its member of OPTIONS; a bad argument is a usage error.
+ * Returns 0, or ARGP_ERR_UNKNOWN if KEY is not in TABLE. */
 error_t tool_set(const struct tool_setting *table, void *options, int key, const char *argument,
                  struct argp_state *state);
 
 /* Opens the output that -o and --bzip2 specify; FLAGS and the result are those of output_open. */
 struct output *tool_output(const struct tool_common *common, unsigned flags, struct error *err);
 
-/* Ends OUT, the result of tool_output, after it was written with RESULT (0 or -1): it appears if RESULT is 0, unless warnings
- * are errors (--strict) and there were any; else it is discarded. Returns RESULT, or -1 if OUT is NULL or cannot appear. */
+/* Ends OUT, the result of tool_output, after writing to it with RESULT (0 or -1). It is committed
+ * if RESULT is 0, unless there were warnings and they are errors (--strict); otherwise it is
+ * discarded. Returns RESULT, or -1 if OUT is NULL or could not be committed. */
 int tool_commit(const struct tool_common *common, struct output *out, int result);
 
 /* The style of tables for the output, with its width set: on stdout, $COLUMNS or else the width of the terminal.
@@ -168,7 +173,7 @@ int tool_commit(const struct tool_common *common, struct output *out, int result
  * COMMON. */
 const struct table_style *tool_style(struct tool_common *common);
 
-/* Is the output to be coloured? Never in a file or if compressed. */
+/* Returns whether the output is to be coloured. Files and compressed output never are. */
 bool tool_color(const struct tool_common *common);
 
 /* Returns the exit status for RESULT (0 or -1). Prints ERR if RESULT is -1, unless the cause is that the reader of

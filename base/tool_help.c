@@ -13,7 +13,7 @@
 
 enum { LINE = 79, TEXT_COLUMN = 29, USAGE_INDENT = 12 };
 
-/* Where words are printed. */
+/* The position at which words are printed. */
 struct page {
     size_t column, indent;
     bool any; /* the line has a word */
@@ -31,7 +31,7 @@ static void put_word(struct page *page, const char *word, size_t length)
     page->any = true;
 }
 
-/* The words of TEXT up to one of the characters in END. */
+/* Prints the words of TEXT up to one of the characters in END. */
 static void put_words(struct page *page, const char *text, const char *end)
 {
     size_t length = strcspn(text, end);
@@ -96,7 +96,8 @@ static void put_everyday(const struct argp *argp, void *input)
         put_everyday(child->argp, input);
 }
 
-/* "Usage: tool [OPTION...] ARGUMENTS", a line for each line of args_doc but the first SKIP. */
+/* Prints "Usage: tool [OPTION...] ARGUMENTS": a line for each line of args_doc except the first
+ * SKIP. */
 static void put_synopsis(const struct argp *argp, size_t skip)
 {
     const char *at = argp->args_doc != NULL ? argp->args_doc : "";
@@ -126,7 +127,7 @@ void tool_print_brief(const struct argp *const *argps, size_t count, void *input
            program_invocation_short_name);
 }
 
-/* Which options a pass of the usage shows. */
+/* The options that a pass of the usage shows. */
 enum pass { LETTERS, LETTERS_WITH_ARGUMENT, NAMES };
 
 static void put_usage_option(struct page *page, const struct argp_option *o, enum pass pass)

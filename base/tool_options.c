@@ -68,7 +68,7 @@ static int color_of(const char *when, struct argp_state *state)
     return when[1] == 'l' ? 1 : when[0] == 'n' ? 0 : -1;
 }
 
-/* A size in bytes, such as 512M. */
+/* Parses a size in bytes, such as 512M. */
 static uint64_t size_of(const char *text, struct argp_state *state)
 {
     static const char suffixes[] = "KMG";
@@ -85,7 +85,7 @@ static uint64_t size_of(const char *text, struct argp_state *state)
     return value << shift;
 }
 
-/* The character between fields of CSV. */
+/* Parses the character between fields of CSV. */
 static char delimiter_of(const char *text, struct argp_state *state)
 {
     if (strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0)
@@ -100,7 +100,7 @@ static char delimiter_of(const char *text, struct argp_state *state)
     return text[0];
 }
 
-/* Prints what KEY asks for, of COUNT tables in LIST, and exits. */
+/* Prints the help that KEY requests, for the COUNT tables in LIST, and exits. */
 static void print_help(int key, struct argp_state *state, const struct argp *const *list,
                        size_t count)
 {
@@ -217,7 +217,7 @@ static const struct argp common_argp = {.options = common_options, .parser = par
                                         .parser = parse,
                                         .help_filter = help_filter};
 
-/* The parent of the tool's parser and of the common ones: gives all of them the same input. */
+/* The parent of the parser of the tool and the common ones: all of them get the same input. */
 struct parsing {
     struct argp_child children[9];
     size_t count;
@@ -235,7 +235,8 @@ static error_t hand_down(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-/* Private memory, not address space: large files may be mapped. A lower limit set by the caller is kept. */
+/* Limits private memory rather than address space, because large files may be mapped. Keeps a lower
+ * limit set by the caller. */
 static void limit_memory(uint64_t most)
 {
     struct rlimit limit;
@@ -255,8 +256,7 @@ static uint64_t quarter_of_memory(void)
 static void read_command_line(const struct argp *argp, unsigned flags, int argc, char **argv,
                               void *input)
 {
-    argv[0] =
-        program_invocation_short_name; /* in front of messages, whatever path started the tool */
+    argv[0] = program_invocation_short_name; /* before messages, whatever the path of the tool */
     error_t failed = argp_parse(argp, argc, argv, flags | ARGP_NO_HELP, NULL, input);
     if (failed != 0) { /* out of memory: options may be lost */
         fprintf(stderr, "%s: cannot read the command line: %s\n", argv[0], strerror(failed));
@@ -270,7 +270,7 @@ void tool_parse_only(const struct argp *argp, int argc, char **argv, void *input
     struct sigaction before;
     tool_guard_streams();
     argp_err_exit_status = EXIT_USAGE;
-    /* for what options such as --help print before they exit */
+    /* for the output of options that exit, such as --help */
     sigaction(SIGPIPE, &ignore, &before);
     read_command_line(argp, ARGP_IN_ORDER, argc, argv, input);
     sigaction(SIGPIPE, &before, NULL);

@@ -1,4 +1,4 @@
-/* Reads and writes that move everything.
+/* Reads and writes that transfer all bytes.
  * SPDX-License-Identifier: MIT */
 #include "base/transfer.h"
 

@@ -1,4 +1,4 @@
-/* Compressed data decompressed while reading, whatever its format.
+/* Decompresses data while reading it, in any supported format.
  * SPDX-License-Identifier: MIT */
 #include "base/unpack.h"
 
@@ -12,17 +12,17 @@
 #include "base/unpack_internal.h"
 
 enum { INPUT = 256 * 1024, BEST_RATIO = 10000 };
-#define FREE_BYTES (UINT64_C(2) << 30) /* whatever the ratio */
+#define FREE_BYTES (UINT64_C(2) << 30) /* allowed at any ratio */
 
 struct unpack {
     const struct unpack_format *format;
     int fd;
     const char *name;
-    void *decoder;       /* of the current stream; NULL: between two */
+    void *decoder;       /* of the current stream; NULL: between two streams */
     bool ended;          /* no more bytes from fd */
     struct error damage; /* reported after all data before it has been read */
     uint64_t offset;     /* of the next byte to read from fd */
-    uint64_t unpacked;   /* bytes so far */
+    uint64_t unpacked;   /* number of bytes so far */
     struct unpack_spans spans;
     uint8_t input[INPUT];
 };
@@ -158,5 +158,5 @@ int64_t unpack_read(struct unpack *u, uint8_t *to, size_t room, struct error *er
             BEST_RATIO, u->format->program);
     if (unpacked == 0 && u->damage.text[0] != '\0')
         return error_set(err, u->damage.file, u->damage.offset, "%s", u->damage.text);
-    return (int64_t)unpacked; /* delivers the good data before it reports the damage */
+    return (int64_t)unpacked; /* good data is delivered before damage is reported */
 }

@@ -14,8 +14,8 @@ struct unpack_format;
 
 enum { UNPACK_HEAD = 10 }; /* number of bytes that suffice to recognise a format */
 
-/* The format of data that begins with the LENGTH bytes at HEAD, or NULL if it is not compressed. Data truncated within
- * its first UNPACK_HEAD bytes is recognised too. */
+/* The format of data that begins with the LENGTH bytes at HEAD, or NULL if it is not compressed.
+ * Data truncated within its first UNPACK_HEAD bytes is also recognised. */
 const struct unpack_format *unpack_recognise(const uint8_t *head, size_t length);
 
 /* Continues to read FD (borrowed, as is NAME) after the LENGTH bytes at HEAD (at most 256 KiB) that

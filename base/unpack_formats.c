@@ -25,7 +25,7 @@ static unsigned capped(size_t count)
 
 /* ---- bzip2 ---- */
 
-/* "BZh1".."BZh9" and the magic of a block or of the end of the stream. */
+/* Checks for "BZh1".."BZh9" and the magic of a block or of the end of the stream. */
 static bool bzip2_begins(const uint8_t *data, size_t length)
 {
     static const uint8_t block[] = {0x31, 0x41, 0x59, 0x26, 0x53, 0x59};
@@ -170,7 +170,7 @@ const struct unpack_format unpack_xz = {
 
 /* ---- zstd (RFC 8878) ---- */
 
-/* A frame, or one that is to be skipped, as parallel compressors write them. */
+/* Checks for a frame, or for a skippable frame, which parallel compressors write. */
 static bool zstd_begins(const uint8_t *data, size_t length)
 {
     static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd}, skipped[] = {0x2a, 0x4d, 0x18};
@@ -182,7 +182,7 @@ static bool zstd_begins(const uint8_t *data, size_t length)
 
 static void *zstd_open(void)
 {
-    return ZSTD_createDStream(); /* refuses windows over 128 MiB */
+    return ZSTD_createDStream(); /* it refuses windows of more than 128 MiB */
 }
 
 static enum unpack_result zstd_step(void *decoder, struct unpack_spans *spans)

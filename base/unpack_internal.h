@@ -29,9 +29,9 @@ struct unpack_spans {
 
 struct unpack_format {
     const char *name;    /* "gzip" */
-    const char *program; /* decompresses it: "gunzip" */
+    const char *program; /* program that decompresses it: "gunzip" */
     bool padded;         /* zeros may follow a stream */
-    /* Can a stream begin with the LENGTH bytes at DATA, which may be truncated? */
+    /* Returns whether a stream can begin with the LENGTH bytes at DATA, which may be truncated. */
     bool (*begins)(const uint8_t *data, size_t length);
     void *(*open)(void); /* a decoder of one stream; NULL: out of memory */
     enum unpack_result (*step)(void *decoder, struct unpack_spans *spans);

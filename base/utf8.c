@@ -50,7 +50,7 @@ char *utf8_repair(const char *text)
     return copy;
 }
 
-/* Characters that are invisible or change what is shown: ranges in ascending order. */
+/* Characters that are invisible or affect how others are shown: ranges in ascending order. */
 static bool is_deceptive(uint32_t code)
 {
     static const uint32_t ranges[][2] = {

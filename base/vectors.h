@@ -5,8 +5,8 @@
 
 #include "base/sanitizers.h"
 
-/* Before a function: compiles it for several processor generations, with the same results on all. Not used with
- * sanitizers, because the selection takes place before they are initialised. */
+/* Put before a function, compiles it for several processor generations, with the same results on
+ * all. Not used with sanitizers, because the selection takes place before they are initialised. */
 #if defined(__x86_64__) && !defined(__clang__) && !ADDRESS_SANITIZER &&                            \
     !defined(__SANITIZE_THREAD__)
 #define VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -14,16 +14,18 @@
 #define VECTORS
 #endif
 
-/* A function that is compiled anew wherever it is called: within VECTORS, for the same processor, and for arguments that are
- * constant there. With the address sanitizer, an ordinary function: its checks would take compilers five times as long. */
+/* Put before a function, compiles it anew wherever it is called: within VECTORS, for the same
+ * processor, and for the arguments that are constant there. With the address sanitizer, it is an
+ * ordinary function, because compiling the checks would take five times as long. */
 #if ADDRESS_SANITIZER
 #define INLINE static inline
 #else
 #define INLINE static inline __attribute__((always_inline))
 #endif
 
-/* The numbers at TO will be written in WRITE_AHEAD steps: fetches them. For loops over arrays that are not in the first
- * cache, because processors look ahead for loads, but stores wait for each other. Fetching beyond the end does no harm. */
+/* Prefetches the numbers at TO + WRITE_AHEAD, which will be written in WRITE_AHEAD steps. For loops
+ * over arrays that are not in the first-level cache, because processors look ahead for loads, but
+ * stores wait for each other. Prefetching beyond the end does no harm. */
 enum { WRITE_AHEAD = 64 };
 #define WILL_WRITE(to) __builtin_prefetch((to) + WRITE_AHEAD, 1)
 
