@@ -5,7 +5,7 @@
  * shows burn_50, burn_30, burn_20 with those shares; `burn 2 3` does the same in three threads, and
  * `burn -v` prints the CPU time that each function actually used.
  *
- * `burn -s` is a version in which burn_30 takes half as long again: the same work in 1.15 times the time.
+ * With `burn -s`, burn_30 takes 1.5 times as long, so the same work takes 1.15 times as long.
  *
  * usage: burn [-v] [-s] SECONDS [THREADS]         SECONDS of CPU time in each thread
  * SPDX-License-Identifier: MIT */
@@ -39,7 +39,7 @@ static uint64_t cpu_now(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* Each works for about a tenth of a millisecond. */
+/* Each call works for about a tenth of a millisecond. */
 __attribute__((noinline)) void burn_50(struct burner *b);
 __attribute__((noinline)) void burn_30(struct burner *b);
 __attribute__((noinline)) void burn_20(struct burner *b);
@@ -101,9 +101,9 @@ static double cost(const struct burner *b, int function)
     return (double)b->timed_ns[function] / (double)b->timed_calls[function];
 }
 
-/* Ten slices of 5 to 20 ms, 5 + 3 + 2, in an order that no sampling period can follow. Only the first is
- * timed: reading the CPU time makes the scheduler check whether the time slice is over, so a thread that
- * does it often would often be sampled there, waiting to continue. */
+/* Ten slices of 5 to 20 ms, 5 + 3 + 2, in an order that no sampling period can follow. Only the
+ * first slice is timed: reading the CPU time makes the scheduler check whether the time slice is
+ * over, so that a thread that does this often would often be sampled there, waiting to continue. */
 static void deck(struct burner *b)
 {
     int cards[DECK] = {0, 0, 0, 0, 0, 1, 1, 1, 2, 2};

@@ -1,6 +1,7 @@
-/* Works in bursts, and sleeps after each: bursts COUNT WORK SLEEP_US [BYTES]. A burst calls opening() and then closing(), with
- * WORK rounds each, so that both use the same CPU time; in between, it reads BYTES from /dev/zero, in the kernel. Prints the
- * CPU time of all three and the wall time asleep [ns].
+/* Works in bursts, and sleeps after each: bursts COUNT WORK SLEEP_US [BYTES]. A burst calls
+ * opening() and then closing(), with WORK rounds each, so that both use the same CPU time. Between
+ * them, it reads BYTES bytes from /dev/zero, in the kernel. Prints the CPU time of all three and
+ * the wall time asleep [ns].
  * SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -36,7 +37,7 @@ __attribute__((noinline)) static void opening(uint64_t rounds)
 __attribute__((noinline)) static void closing(uint64_t rounds)
 {
     work(rounds);
-    sink += 1; /* not the same code as opening */
+    sink += 1; /* so that the code differs from opening */
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
-/* Touches new memory and computes, in turn: faults COUNT PAGES ROUNDS. Each time, touching() writes to PAGES new pages, and
- * computing() computes ROUNDS rounds. Prints the CPU time of touching the pages and releasing them, the same without
- * the page faults, and the CPU time of computing [ns].
+/* Alternately touches new memory and computes: faults COUNT PAGES ROUNDS. COUNT times, touching()
+ * writes to PAGES new pages, and computing() computes ROUNDS rounds. Prints the CPU time of
+ * touching the pages and releasing them, the same without the page faults, and the CPU time of
+ * computing [ns].
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdint.h>

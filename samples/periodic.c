@@ -11,7 +11,8 @@
 
 static volatile unsigned long sink;
 
-/* Each round depends on the previous one: a multiplication and an addition, which the processor cannot overlap. */
+/* Each round depends on the previous one, so that the processor cannot overlap their
+ * multiplications and additions. */
 __attribute__((noinline)) static void periodic_a(unsigned long n)
 {
     unsigned long x = n;

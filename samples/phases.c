@@ -23,11 +23,11 @@
 
 /* The data that the program shares with the counter. */
 struct power {
-    _Atomic uint64_t version; /* odd: it is being changed */
+    _Atomic uint64_t version; /* odd: the data is being changed */
     int pid;
     uint64_t start, stop; /* CLOCK_MONOTONIC [ns]; 0: not yet */
-    double joules;        /* of phases up to the CPU time SINCE [ns] */
-    double watts;         /* since then */
+    double joules;        /* energy of phases up to the CPU time SINCE [ns] */
+    double watts;         /* power since then */
     uint64_t since;
 };
 
@@ -49,7 +49,7 @@ static void sleep_until(uint64_t ns)
 
 /* ---- the counter ---- */
 
-/* What the program has used so far, and whether it has ended. */
+/* The energy that the program has used so far [J]. Sets *ENDED to whether the program has ended. */
 static double joules_of(struct power *p, bool *ended)
 {
     double joules;
@@ -97,7 +97,8 @@ __attribute__((noinline)) static void phase_20(uint64_t rounds)
         sink = sink * 5 + 1;
 }
 
-/* From now on the CPU time of this process costs WATTS. Returns the energy since the change before. */
+/* Sets the power of the CPU time of this process to WATTS. Returns the energy since the previous
+ * change. */
 static double change(struct power *p, double watts)
 {
     uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);

@@ -1,8 +1,10 @@
-/* Creates threads one after the other that run two functions, each much shorter than a sampling interval.
+/* Creates threads, one after the other, that run two functions, each of which is much shorter than
+ * a sampling interval.
  *
  * Recipe: sampler -o short.bin -- short_threads 300 3000
- * Each thread computes for about MICROSECONDS, 30 % of them in short_30, the rest in short_70. Prints the CPU time that
- * the threads spent there together [ns]. Before it creates a thread, the program itself computes for BEFORE microseconds.
+ * Each thread computes for about MICROSECONDS, 30 % of the time in short_30 and the rest in
+ * short_70. Prints the CPU time that the threads spent there together [ns]. Before it creates a
+ * thread, the program itself computes for BEFORE microseconds.
  *
  * usage: short_threads MICROSECONDS THREADS [BEFORE]
  * SPDX-License-Identifier: MIT */
@@ -13,7 +15,7 @@
 #include <time.h>
 
 static volatile uint64_t sink;
-static unsigned long rounds; /* of a thread */
+static unsigned long rounds; /* of each thread */
 
 /* Both take the same time for the same number of rounds. */
 __attribute__((noinline)) static void short_30(unsigned long n)
@@ -32,7 +34,7 @@ __attribute__((noinline)) static void short_70(unsigned long n)
     sink = x;
 }
 
-/* As long as a round of the others. */
+/* A round takes as long as one of the other functions. */
 __attribute__((noinline)) static void creating(unsigned long n)
 {
     uint64_t x = n;

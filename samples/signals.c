@@ -1,8 +1,8 @@
 /* Counts the alarms of a timer: a sampler must not lose any.
  *
  * Recipe: sampler -o signals.bin -- signals 2000
- * Prints the number of SIGALRM, the number of periods without their own (the kernel merges a signal with a
- * pending one), and the duration.
+ * Prints the number of SIGALRM signals, the number of periods without one (the kernel merges a
+ * signal with a pending one), and the duration.
  *
  * usage: signals [COUNT]                     an alarm every 0.5 ms
  * SPDX-License-Identifier: MIT */
@@ -18,7 +18,7 @@ static void on_alarm(int number)
 {
     (void)number;
     if (alarms == wanted)
-        return; /* another arrived before the timer was deleted */
+        return; /* another signal arrived before the timer was deleted */
     alarms++;
     overruns += timer_getoverrun(timer);
 }

@@ -1,8 +1,8 @@
-/* Continually creates and joins threads, four at a time, each with a little work.
+/* Continually creates and joins threads, four at a time, each of which does a little work.
  *
  * Recipe: sampler -o churn.bin -- threads_churn 1
- * Prints the number of threads and the CPU time of the process [ns], to which the last CPU times of all
- * threads in the profile add up.
+ * Prints the number of threads and the CPU time of the process [ns], to which the last CPU times of
+ * all threads in the profile add up.
  *
  * usage: threads_churn SECONDS
  * SPDX-License-Identifier: MIT */

@@ -1,8 +1,8 @@
 /* One thread waits in vfork for a slow child, while another works.
  *
  * Recipe: sampler -o vfork.bin -- vfork_wait 1
- * Such a wait cannot be interrupted: a sampler that insists on stopping all threads delays the other one.
- * Prints the CPU time of the other thread, and the duration of the wait [ms].
+ * The wait in vfork cannot be interrupted: a sampler that insists on stopping all threads delays
+ * the other one. Prints the CPU time of the other thread, and the duration of the wait [ms].
  *
  * usage: vfork_wait SECONDS
  * SPDX-License-Identifier: MIT */
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     if (child == 0) {
         usleep((
             useconds_t)(seconds *
-                        1e6)); /* not strictly allowed after vfork, but it changes nothing of the parent */
+                        1e6)); /* not strictly allowed after vfork, but has no effect on the parent */
         _exit(0);
     }
     double waited = now(CLOCK_MONOTONIC) - begin;

@@ -1,7 +1,8 @@
 /* One thread works while others wait: for a condition, for events, and in sleep.
  *
  * Recipe: sampler -o waiters.bin -- waiters 1
- * Waiting threads use no CPU time, and nothing ends their wait early. Prints the number of waits that ended with EINTR.
+ * Waiting threads use no CPU time, and nothing must end their wait early. Prints the number of
+ * waits that ended with EINTR.
  *
  * usage: waiters SECONDS
  * SPDX-License-Identifier: MIT */
