@@ -342,7 +342,7 @@ int stream_seek(struct stream *s, uint64_t offset, struct error *err)
     return 0;
 }
 
-/* Finds the first data at or after AT, and its end; if the system cannot tell, everything is
+/* Finds the first data at or after AT, and its end; if that is unknown, everything counts as
  * data. */
 static void find_data(struct stream *s, uint64_t at)
 {

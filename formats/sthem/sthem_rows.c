@@ -159,8 +159,8 @@ static inline uint32_t pc_place(struct sthem_reader *r, uint64_t pc)
     return new_place(r, pc, (struct sthem_place){.pc = pc});
 }
 
-/* Scans a number such as "0x1f40" at AT, up to the end of the field. Returns that end, or NULL if
- * it is no such number. */
+/* Scans a number such as "0x1f40" at AT, up to the end of the field. Returns the end of the field,
+ * or NULL if there is another text. */
 static const char *scan_hexadecimal(const struct sthem_reader *r, const char *at, uint64_t *pc)
 {
     const char *end = r->csv.text + r->csv.length, *digit = at + 2;
