@@ -340,7 +340,7 @@ INLINE void change_window(struct walk *walk, struct fit *fit, size_t i, size_t w
     walk->window = window;
 }
 
-/* Adds the part of interval I from BEGIN to END. SLOPE: see find_slopes. */
+/* Adds the part of interval I from BEGIN to END. SLOPE: see fit_find_slopes. */
 INLINE void add_part(struct walk *walk, const double *slope, size_t i, double cpu_ns, double begin,
                      double end)
 {
@@ -432,23 +432,12 @@ INLINE void add_thread(struct fit_windows *w, const double *slope, size_t j, siz
     change_window(&walk, w->fit, s->count, 0);
 }
 
-/* The value at the beginning of each interval of the line from the sample before it to the sample
- * after it. */
-VECTORS
-static void find_slopes(const double *restrict ns, size_t count, double *restrict slope)
-{
-    slope[0] = 0;
-    for (size_t i = 1; i < count; i++)
-        slope[i] = ns[i - 1] / (ns[i - 1] + ns[i]);
-    slope[count] = 0;
-}
-
 static void add_threads(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
     double slope[STRETCH + 1];
     size_t n = w->view->threads[0];
-    find_slopes(s->ns, s->count, slope);
+    fit_find_slopes(s->ns, s->count, slope);
     if (n == 1)
         add_thread(w, slope, 0, 1);
     for (size_t j = 0; j < n && n > 1; j++)

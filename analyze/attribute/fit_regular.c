@@ -62,7 +62,7 @@ struct regular {
     size_t end;                /* of the intervals to add */
     bool ready;                /* the arrays have been computed */
     bool even;                 /* all intervals are equal, so that all of SLOPE would be 0.5 */
-    double slope[STRETCH + 1]; /* see find_slopes */
+    double slope[STRETCH + 1]; /* see fit_find_slopes */
     bool few;                  /* there are at most FIT_WORD columns */
     /* A bit for each column in the window. There are two sets, so that consecutive thread samples
      * need not wait for each other. */
@@ -142,10 +142,8 @@ bool fit_is_regular(const struct fit_windows *w)
 
 /* ---- the CPU time of samples ---- */
 
-/* The value at the beginning of each interval of the line from the sample before it to the sample
- * after it. */
 VECTORS
-static void find_slopes(const double *restrict ns, size_t count, double *restrict slope)
+void fit_find_slopes(const double *restrict ns, size_t count, double *restrict slope)
 {
     slope[0] = slope[count] = 0;
     for (size_t i = 1; i < count; i++)
@@ -278,7 +276,7 @@ static void find_lines_of(struct regular *r)
         return;
     }
     r->to->even = 0;
-    find_slopes(ns, count, r->slope);
+    fit_find_slopes(ns, count, r->slope);
     if (r->n == 1) {
         find_lines(r->slope, count, r->to->early, r->to->late);
         return;

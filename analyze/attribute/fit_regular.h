@@ -26,6 +26,10 @@ double *fit_entry_of(struct fit *fit, size_t window, uint16_t column);
 /* Adds SQUARE [ns^2], which may have any size, to SWITCHED of both columns. */
 void fit_put_switch(struct fit *fit, uint16_t a, uint16_t b, double square);
 
+/* Sets SLOPE [COUNT + 1] to the value, at the beginning of each of COUNT intervals of NS [ns], of
+ * the line from the sample before it (0) to the sample after it (1). */
+void fit_find_slopes(const double *ns, size_t count, double *slope);
+
 /* Counts an interval with CPU_NS that begins in column A and ends in B, if they differ. */
 static inline void fit_count_switch(struct fit *fit, uint16_t a, uint16_t b, double cpu_ns)
 {
