@@ -28,7 +28,7 @@ static const struct argp_option
                          TOOL_GROUP},
                         {NULL, 'h', NULL, EVERYDAY, "Print the everyday options and exit", -1},
                         {"help", KEY_HELP, NULL, 0, "Print all options and exit", -1},
-                        {"usage", KEY_USAGE, NULL, 0, "Print the options in short and exit", -1},
+                        {"usage", KEY_USAGE, NULL, 0, "Print a short usage message and exit", -1},
                         {"version", 'V', NULL, 0, "Print the version and exit", -1},
                         {0}},
     output_options[] = {{0, 0, NULL, 0, "Input and output:", TOOL_FILES},

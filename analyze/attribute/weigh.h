@@ -25,8 +25,8 @@ struct weighed {
     size_t count, thread_samples;
     const uint64_t *threads;                    /* [count]: thread samples in each sample */
     const uint64_t *thread, *location, *cpu_ns; /* [thread_samples] */
-    const uint64_t *equal_ns; /* [thread_samples]: as in struct pbin_samples, or NULL */
-    const uint64_t *interval_ns;                /* [count] as recorded */
+    const uint64_t *equal_ns;    /* [thread_samples]: as in struct pbin_samples, or NULL */
+    const uint64_t *interval_ns; /* [count] as recorded */
     exact begin;     /* time of the sample before the window, since the start [2^-32 ns] */
     exact *at;       /* [count]: time of each sample, since the start [2^-32 ns] */
     exact *interval; /* [count]: since the sample before, corrected by the options [2^-32 ns] */

@@ -40,7 +40,7 @@ struct weighed_thread {
      * its end [ns] */
     uint64_t *ages_ns, life_ns;
     size_t age_capacity;
-    struct bursts *bursts; /* NULL: it has not slept, or CPU time is not exact */
+    struct bursts *bursts;        /* NULL: it has not slept, or CPU time is not exact */
     struct weighed_thread *equal; /* the same before bursts were divided; NULL: no difference */
     uint64_t own_ns; /* CPU time that no engine counts: in the kernel at its beginning and end */
 };

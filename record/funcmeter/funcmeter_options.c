@@ -59,7 +59,7 @@ static const struct argp_option option_table[] = {
      4},
     {NULL, 'h', NULL, EVERYDAY, "Print the everyday options and exit", 4},
     {"help", KEY_HELP, NULL, 0, "Print all options and exit", 4},
-    {"usage", KEY_USAGE, NULL, 0, "Print the options in short and exit", 4},
+    {"usage", KEY_USAGE, NULL, 0, "Print a short usage message and exit", 4},
     {"version", 'V', NULL, 0, "Print the version and exit", 4},
     {0},
 };
