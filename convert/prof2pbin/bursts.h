@@ -14,7 +14,7 @@
  *
  * Results for three to eight threads with two functions of 1 to 12 ms and 0.5 to 4 ms CPU time and
  * sleeps of 2 to 10 ms, on two CPUs, without real-time priority: the second function got 2 to 6 %
- * too much on average (10 % in single recordings), now 0 to 1.3 % (3.7 %).
+ * too much on average (10 % in single recordings), now -1.6 to 1.4 % (3.7 %).
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_BURSTS_H
 #define CONVERT_PROF2PBIN_BURSTS_H
