@@ -21,7 +21,8 @@ static struct buffer two_blocks(void)
     return b;
 }
 
-/* Reads all blocks of DATA. Returns how many, or -1 - how many before the error. */
+/* Reads all blocks of DATA. Returns their number or, on an error, -1 minus the number of blocks
+ * before it. */
 static int count_blocks(const uint8_t *data, size_t size, struct error *err)
 {
     int got, count = 0;
@@ -107,7 +108,7 @@ static void largest(struct check *check)
     buffer_free(&b);
 }
 
-/* The same checksum whatever the processor has, at any alignment. */
+/* The checksum depends neither on the instructions that the processor has nor on alignment. */
 static void sums(struct check *check)
 {
     enum { MOST = 5000, EACH = 17 };

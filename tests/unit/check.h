@@ -1,4 +1,4 @@
-/* Checks for C: each test function is one line on stdout, `ok NAME` or `not ok NAME: file:line: why`.
+/* Checks for C: each test function prints a line, `ok NAME` or `not ok NAME: file:line: why`.
  *
  *     static void adds_up(struct check *check)
  *     {
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 struct check {
-    char why[1024]; /* first failure, "" = none */
+    char why[1024]; /* the first failure; "" if there is none */
 };
 
 struct check_case {
@@ -65,7 +65,7 @@ check_failed(struct check *check, const char *file, int line, const char *format
         if (got_ == NULL || strcmp(got_, want_) != 0)                                              \
             CHECK_FAIL("%s is \"%s\", not \"%s\"", #got, got_ == NULL ? "(null)" : got_, want_);   \
     } while (0)
-/* Does TEXT contain PART? */
+/* Checks that TEXT contains PART. */
 #define CHECK_HAS(text, part)                                                                      \
     do {                                                                                           \
         const char *text_ = (text), *part_ = (part);                                               \

@@ -1,4 +1,4 @@
-/* Columns of every width come back, from vectors and without.
+/* Columns of every width are unpacked correctly, with and without vector instructions.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -21,7 +21,7 @@ static uint64_t random_bits(uint64_t *state)
     return *state;
 }
 
-/* Does BUFFER, a column of VALUES, have the bytes that every machine writes? */
+/* Whether BUFFER, a packed column of VALUES, has the bytes that every machine writes. */
 static bool packs_alike(const struct buffer *buffer, const uint64_t *values, size_t count)
 {
     uint8_t packed[8 * MAX_COUNT + 8];
@@ -32,7 +32,8 @@ static bool packs_alike(const struct buffer *buffer, const uint64_t *values, siz
     return memcmp(packed, buffer->data + 9, buffer->size - 9) == 0;
 }
 
-/* Does AVX2, which column_get does not use with AVX-512, unpack the same VALUES, as far as it goes? */
+/* Whether AVX2, which column_get does not use if there is AVX-512, unpacks the same VALUES, up to
+ * the last one that it handles. */
 static bool unpacks_alike(const uint8_t *packed, unsigned width, uint64_t base,
                           const uint64_t *values, size_t count)
 {
@@ -46,7 +47,7 @@ static bool unpacks_alike(const uint8_t *packed, unsigned width, uint64_t base,
            memcmp(unpacked, values, groups * 8 * 8) == 0;
 }
 
-/* COUNT values of at most WIDTH bits above BASE, there and back in both ways. */
+/* Packs COUNT values of at most WIDTH bits above BASE and unpacks them in both ways. */
 static void round_trip(struct check *check, unsigned width, size_t count, uint64_t base,
                        uint64_t *state)
 {
@@ -59,7 +60,7 @@ static void round_trip(struct check *check, unsigned width, size_t count, uint64
     column_put(&buffer, values, count);
     if (width > 0 && buffer.data[0] > 0 && !packs_alike(&buffer, values, count))
         CHECK_FAIL("width %u, %zu values packed", width, count);
-    uint8_t *data = mem_alloc(buffer.size + 8); /* exactly what may be read */
+    uint8_t *data = mem_alloc(buffer.size + 8); /* only these bytes may be read */
     memcpy(data, buffer.data, buffer.size);
     memset(data + buffer.size, 0xff, 8);
     struct cursor in = {.data = data, .size = buffer.size};
@@ -103,7 +104,8 @@ static void bounds_do_not_wrap(struct check *check)
     column_free(&column);
 }
 
-/* The same bytes again are not unpacked, others are, whatever their size. */
+/* The same bytes are not unpacked a second time; different ones are, even if their size is the
+ * same. */
 static void only_what_changes_is_unpacked(struct check *check)
 {
     uint64_t values[2][2 * MAX_COUNT];

@@ -12,7 +12,7 @@
 
 enum { MAX_DEPTH = 256 };
 
-/* What the worker decodes is never freed: it just exits. */
+/* The worker never frees what it decodes: it just exits. */
 /* NOLINTBEGIN(clang-diagnostic-reserved-*): the name that the sanitizer looks for */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -28,7 +28,7 @@ struct object {
     const struct elf_file *file;
 };
 
-/* Section 0 is the empty one of ELF; section N is the one of enum dwarf_section N - 1. */
+/* Section 0 is the empty section of ELF; section N is N - 1 of enum dwarf_section. */
 static const char *const names[DEBUG_SECTIONS + 1] = {"",
                                                       ".debug_aranges",
                                                       ".debug_info",
@@ -171,7 +171,7 @@ static void add_ranges(struct oracle *o, Dwarf_Die die, uint32_t value)
     dwarf_dealloc_attribute(attribute);
 }
 
-/* DIE and everything below it. */
+/* Visits DIE and everything below it. */
 static void walk(struct oracle *o, Dwarf_Die die, uint32_t around, int depth)
 {
     Dwarf_Half tag = 0;
@@ -213,7 +213,8 @@ static void check_all_functions(struct check *check, const struct oracle *o,
     }
 }
 
-/* What is found at ADDRESS, up to the function that is not inlined, is function INDEX and those around it. */
+/* The functions at ADDRESS, from the innermost to the first that is not inlined, are function INDEX
+ * and those around it. */
 static void check_chain(struct check *check, const struct oracle *o, struct dwarf_units *units,
                         struct unit *unit, uint64_t address, uint32_t index)
 {
@@ -229,7 +230,7 @@ static void check_chain(struct check *check, const struct oracle *o, struct dwar
     CHECK(dwarf_functions_next(&chain) == NULL);
 }
 
-/* All functions as a list, and those of each address as they are looked up. */
+/* All functions as a list, and the functions found by each address. */
 static void check_functions(struct check *check, struct oracle *o, struct dwarf_units *units,
                             struct unit *unit)
 {
@@ -253,8 +254,9 @@ static void check_functions(struct check *check, struct oracle *o, struct dwarf_
     free(all.items);
 }
 
-/* A row of libdwarf, and the file's name as far as its header has it. Files are only compared where
- * libdwarf knows one: it begins version 5 tables with file 0. */
+/* Compares a row with that of libdwarf, and the file's name up to the part that its header
+ * contains. Files are compared only where libdwarf knows one: it begins version 5 tables with file
+ * 0. */
 static void check_row(struct check *check, const struct unit *unit, Dwarf_Line line,
                       const struct line_row *row)
 {
@@ -269,7 +271,7 @@ static void check_row(struct check *check, const struct unit *unit, Dwarf_Line l
         CHECK_EQ(row->file, file);
 }
 
-/* Every sequence of libdwarf that is code must be ours, in this order. */
+/* Every sequence of code that libdwarf finds must be ours, in this order. */
 static void check_lines(struct check *check, const struct oracle *o, Dwarf_Die die, size_t *rows)
 {
     Dwarf_Unsigned version;
@@ -332,7 +334,8 @@ static size_t count_units(Dwarf_Debug debug)
     return count;
 }
 
-/* The units of DEBUG, split off IMAGE or the same. There must be some of everything. */
+/* The units of DEBUG, which was split off IMAGE or is the same file. There must be at least one
+ * unit, function and row. */
 static void check_file(struct check *check, struct elf_file *debug, const struct elf_file *image)
 {
     size_t rows = 0, functions = 0;

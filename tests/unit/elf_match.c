@@ -1,4 +1,4 @@
-/* Is this the file that ran, and where is a mapping in it?
+/* Whether a file is the one that ran, and where a mapping is in it.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -46,7 +46,7 @@ static struct image make_image(uint16_t type, bool has_id)
     return image;
 }
 
-/* Why the mapping does not match; "" when it does. */
+/* The reason why the mapping does not match; "" if it does. */
 static const char *match(const struct image *image, struct elf_mapping *mapping, uint64_t pc,
                          uint64_t *address)
 {
@@ -84,12 +84,12 @@ static void build_ids_decide(struct check *check)
     const struct image image = make_image(ET_EXEC, true);
     REFUSED(image, MAPPING(.size = 0x2000, .build_id = OTHER),
             "its build-id is 0102, expected 0103");
-    /* remapped: elsewhere than linked, from the middle, larger than any segment */
+    /* mapped again: not where it was linked, from the middle, larger than any segment */
     AT(image, MAPPING(.size = 0x2000, .has_offset = true, .offset = 0x1000, .build_id = MINE),
        0x700010, 0x11010);
     AT(image, MAPPING(.size = 0x100000, .has_offset = true, .offset = 0x2000, .build_id = MINE),
        0x700010, 0x12010);
-    /* without an offset, by size, else the first segment of code */
+    /* without an offset: by size, or else the first segment of code */
     AT(image, MAPPING(.size = 0x1000, .build_id = MINE), 0x700010, 0x11010);
     AT(image, MAPPING(.size = 0x100000, .build_id = MINE), 0x700010, 0x11010);
     REFUSED(image, MAPPING(.size = 0x1000, .has_offset = true, .offset = 0x90000, .build_id = MINE),
@@ -123,7 +123,8 @@ static void else_sizes_decide(struct check *check)
        0x700010, 0x11010);
 }
 
-/* A file without build-id for one that had one: only where all of a segment was mapped. */
+/* A file without a build-id in place of one that had one: accepted only where a whole segment was
+ * mapped. */
 static void one_build_id(struct check *check)
 {
     const struct image bare = make_image(ET_DYN, false), marked = make_image(ET_DYN, true);
@@ -141,7 +142,7 @@ static void one_build_id(struct check *check)
     REFUSED(marked, MAPPING(.size = 0x7000, .build_id = ""), "its code has 8192 bytes");
 }
 
-/* What ran had no build-id, but its code is known. */
+/* The file that ran had no build-id, but its code is known. */
 static void contents_decide(struct check *check)
 {
     struct image image = make_image(ET_DYN, false);

@@ -1,4 +1,4 @@
-/* Sections are unpacked as a whole or up to a byte, whatever packed them.
+/* Sections are unpacked completely or up to a given byte, whichever compression they have.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -20,7 +20,7 @@ struct image {
     uint8_t packed[ROOM];
 };
 
-/* Texts, numbers and zeros like those of debug information: literals and copies of all lengths. */
+/* Text, numbers and zeros as in debug information: literals and copies of all lengths. */
 static uint8_t *make_contents(void)
 {
     uint8_t *contents = mem_zalloc(SIZE, 1);

@@ -1,4 +1,5 @@
-/* Shorter forms of names: expected ones were written by hand, from names that c++filt and rustfilt print.
+/* Shorter forms of names. The expected ones were written by hand, from names that c++filt and
+ * rustfilt print.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -137,7 +138,7 @@ static void just_as_much_as_needed(struct check *check)
     free(got);
 }
 
-/* Outer scopes go before the name is cut, unless little would be left. */
+/* Outer scopes are removed before the name is cut, unless little would be left. */
 static void scopes(struct check *check)
 {
     static const char construct[] = "std::__cxx11::basic_string<char, std::char_traits<char>, "
@@ -184,7 +185,7 @@ static void functions_alone(struct check *check)
     }
 }
 
-/* No text, however odd, becomes longer than asked, or is read beyond its end. */
+/* No text, however malformed, exceeds the requested width or is read beyond its end. */
 static void any_width(struct check *check)
 {
     static const char *const texts[] = {

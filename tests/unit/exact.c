@@ -15,7 +15,7 @@ static void quotients_are_rounded_once(struct check *check)
                   (double)ns * sign / 1e9);
 }
 
-/* 2^53 + 1 is halfway between two doubles; far lower bits decide the rounding. */
+/* 2^53 + 1 is halfway between two doubles: bits far below decide the rounding. */
 static void a_rest_decides(struct check *check)
 {
     const exact half = ((exact)1 << 53) + 1;

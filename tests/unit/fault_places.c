@@ -15,8 +15,8 @@ static void count(struct fault_places *places, enum fault_side side, uint64_t pc
         fault_places_count(places, side, pc, sight);
 }
 
-/* Two functions of one instruction each, seen 700 and 300 times on either side, and one that writes 50 times, which is seen in page
- * faults FAULTS times of these from other CPUs. */
+/* ONE and TWO are seen in user code 700 and 300 times from either side. WRITING is seen 50 times
+ * from either side; FAULTS of its sightings from other CPUs are page faults. */
 static struct fault_places program(int faults)
 {
     struct fault_places places = {0};
@@ -40,7 +40,7 @@ static double moved(const struct fault_places *places)
     return 700 * part(places, ONE) + 300 * part(places, TWO) + 50 * part(places, WRITING);
 }
 
-/* As many as from other CPUs: they are where those were. */
+/* As many page faults are missing as were seen from other CPUs: they were at the same places. */
 static void page_faults_alone(struct check *check)
 {
     struct fault_places places = program(40);
@@ -52,7 +52,7 @@ static void page_faults_alone(struct check *check)
     fault_places_free(&places);
 }
 
-/* Five page faults do not explain 210 sightings: the rest is from all places alike. */
+/* Five page faults do not explain 210 sightings: the rest is the same part of all places. */
 static void something_else(struct check *check)
 {
     struct fault_places places = program(5);
@@ -65,7 +65,7 @@ static void something_else(struct check *check)
     fault_places_free(&places);
 }
 
-/* More than there is. */
+/* More sightings are said to be missing than there are: all of them move, and no more. */
 static void everything(struct check *check)
 {
     struct fault_places places = program(0);

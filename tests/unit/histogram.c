@@ -1,4 +1,4 @@
-/* Sums per program counter: what is written is read back by the reader of the dialect, and adds up.
+/* Sums per program counter: the reader of the dialect reads back what was written, and it adds up.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -16,7 +16,7 @@ static const struct vmmap maps[] = {{0x10000, 0x1000, "/bin/one", 0, 1, 0},
                                     {0x40000, 0x100000, "/lib/two", 0, 2, 0},
                                     {0x90000, 0x1000, "/bin/one", 0, 1, 0}};
 
-/* Process 1 has the first two, process 2 the others. */
+/* Process 1 has the first two mappings, process 2 the others. */
 static bool find(void *context, uint32_t pid, uint64_t pc, struct vmmap *place)
 {
     (void)context;
@@ -72,7 +72,7 @@ static void record_run(struct histogram *a, struct raw_readings *readings)
                                           {2, 21, 0x90010, 0, 45 * MS + MS / 2, RAW_TOTAL}};
         struct engine_sample sample = {ms * MS, threads, ms == 100 ? 4 : 3};
         histogram_sample(a, &sample, &finder);
-        if (ms % 7 == 0 || ms == 100) /* readings come later than samples */
+        if (ms % 7 == 0 || ms == 100) /* readings are later than samples */
             raw_readings_add(readings, &(struct raw_reading){0, ms * MS, ms * 4000, 0});
     }
 }
@@ -129,7 +129,8 @@ static void adds_up(struct check *check)
     raw_readings_delete(readings);
 }
 
-/* Of 400 sightings of process 1, 200 are in the kernel, but only a tenth of its ticks; process 2 has no ticks. */
+/* Of 400 sightings of process 1, 200 are in the kernel, but only a tenth of its ticks are; process
+ * 2 has no ticks. */
 static void too_often_in_the_kernel(struct check *check)
 {
     struct error err = {0};
@@ -183,7 +184,7 @@ static void nothing_at_all(struct check *check)
     raw_readings_delete(readings);
 }
 
-/* The same bytes with and without holes. */
+/* The file has the same bytes with and without holes. */
 static void zeros(struct check *check)
 {
     struct error err = {0};

@@ -1,4 +1,4 @@
-/* Overlapping ranges of addresses: every address, by looking at all ranges.
+/* Overlapping address ranges: every address is compared with a search through all ranges.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -15,7 +15,7 @@ static uint32_t next(uint64_t *state, uint32_t limit)
     return (uint32_t)(*state >> 33) % limit;
 }
 
-/* The largest value of COUNT ranges around ADDRESS. */
+/* The largest value of those of COUNT ranges that contain ADDRESS. */
 static uint32_t largest(const struct interval *ranges, size_t count, uint64_t address)
 {
     uint32_t value = INTERVAL_NONE;
@@ -49,7 +49,7 @@ static void random_ranges(struct check *check)
     }
 }
 
-/* The end of the address space, in descending order. */
+/* Ranges up to the end of the address space, in descending order. */
 static void limits(struct check *check)
 {
     struct interval ranges[] = {

@@ -1,4 +1,4 @@
-/* Code of aarch64 that is moved does the same elsewhere: read by capstone, on any machine.
+/* Moved aarch64 code behaves as before; checked with capstone, on any machine.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -45,7 +45,7 @@ static void reader_close(struct reader *r)
         dlclose(r->library);
 }
 
-/* The instructions in SIZE bytes of CODE at ADDRESS, up to what is none: "ret; nop; ". */
+/* The instructions in SIZE bytes of CODE at ADDRESS, up to the first invalid one: "ret; nop; ". */
 static void read_text(const struct reader *r, const uint8_t *code, size_t size, uint64_t address,
                       char text[1000])
 {
@@ -59,7 +59,8 @@ static void read_text(const struct reader *r, const uint8_t *code, size_t size, 
         r->release(in, count);
 }
 
-/* Moves COUNT words that begin a function, the first KEPT bytes of which stay. Returns where the moved code begins. */
+/* Moves COUNT words that begin a function and whose first KEPT bytes stay. Returns the offset of
+ * the moved code. */
 static size_t move(const struct machine *machine, const uint32_t *words, size_t count, size_t kept,
                    uint8_t thunk[MACHINE_MAX_THUNK])
 {
@@ -77,8 +78,8 @@ static size_t move(const struct machine *machine, const uint32_t *words, size_t 
     return machine->thunk(&hook, thunk);
 }
 
-/* One instruction, its moved form, and the literal after that if LITERAL_AT is not 0. Whatever follows is not compared,
- * because literals may look like instructions. */
+/* An instruction, its moved form, and the literal after that if LITERAL_AT is not 0. The bytes
+ * after these are not compared, because literals may look like instructions. */
 static const struct {
     uint32_t word;
     const char *before, *near, *far;
@@ -192,7 +193,7 @@ static uint64_t last_number(const char *text)
     return hash != NULL ? strtoull(hash + 1, NULL, 0) : 0;
 }
 
-/* Does the moved code contain TARGET, as a target of a branch or in a literal? */
+/* Whether the moved code contains TARGET, as the target of a branch or in a literal. */
 static bool leads_to(const uint8_t *thunk, char *text, uint64_t target)
 {
     for (char *end, *at = text; (end = strstr(at, "; ")) != NULL; at = end + 2) {
@@ -206,7 +207,8 @@ static bool leads_to(const uint8_t *thunk, char *text, uint64_t target)
     return false;
 }
 
-/* Any displacement and register, of each form: the target is what capstone says it was. */
+/* Random displacements and registers in each form: the target is the one that capstone shows for
+ * the instruction before it was moved. */
 static void keeps_all_targets(struct check *check)
 {
     static const struct {

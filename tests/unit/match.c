@@ -1,4 +1,4 @@
-/* Names of clones, names of binaries, lines that moved.
+/* Names of clones, names of binaries, moved lines.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 

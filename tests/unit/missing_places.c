@@ -20,7 +20,8 @@ static double part(const struct missing_places *places, uint64_t pc)
     return missing_places_part(places, IMAGE, pc);
 }
 
-/* Three times as many sightings from other CPUs; there, the code before page faults is seen in these. */
+/* There are three times as many sightings from other CPUs, where a thread in the code before page
+ * faults is usually seen in the page fault. */
 static void code_before_page_faults(struct check *check)
 {
     struct missing_places places = {0};

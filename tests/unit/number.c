@@ -1,4 +1,5 @@
-/* Numbers as text: the shortest that reads back as the value, by trying all lengths.
+/* Numbers as text: the shortest text that reads back as the value, found here by trying all
+ * lengths.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -33,7 +34,7 @@ static void billionths(struct check *check)
         uint64_t number = next(&state) >> (i % 50);
         expect(check, (double)number / 1e9);
         expect(check, -(double)number / 1e6);
-        expect(check, (double)number / 1e9 * (1 + 0x1p-52)); /* a neighbour, which is longer */
+        expect(check, (double)number / 1e9 * (1 + 0x1p-52)); /* a neighbour, whose text is longer */
     }
 }
 

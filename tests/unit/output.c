@@ -55,7 +55,7 @@ static void discard_leaves_the_old_one(struct check *check)
     CHECK(stat("old/file", &st) == 0 && (st.st_mode & 07777) == 0640);
 }
 
-/* Names that appeared in the folder that FD watches, one after the other. */
+/* Writes to NAMES the names that appeared in the folder watched by FD, one after the other. */
 static void names_seen(int fd, char *names, size_t size)
 {
     union {
@@ -119,7 +119,7 @@ static void old_or_new_at_any_time(struct check *check)
 
 static bool die_at_rename;
 
-/* In place of the C library's. */
+/* Replaces that of the C library. */
 int rename(const char *from, const char *to)
 {
     if (die_at_rename)
@@ -146,7 +146,7 @@ static void signal_leaves_one_name(struct check *check)
 
 static bool without_proc;
 
-/* In place of the C library's. */
+/* Replaces that of the C library. */
 int access(const char *path, int mode)
 {
     if (without_proc && strncmp(path, "/proc/", 6) == 0) {
@@ -156,7 +156,7 @@ int access(const char *path, int mode)
     return faccessat(AT_FDCWD, path, mode, 0);
 }
 
-/* In place of the C library's. */
+/* Replaces that of the C library. */
 int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags)
 {
     if (!without_proc)

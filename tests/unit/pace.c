@@ -1,4 +1,5 @@
-/* The rate at which the ptrace engine samples: within its budget, and the same in all phases of a program.
+/* The rate at which the ptrace engine samples: within its budget, and equal in all phases of a
+ * program.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -6,7 +7,8 @@
 
 #define MS UINT64_C(1000000)
 
-/* 10 ms of waiting, whose samples cost 10 us, and 10 ms of computing, whose samples cost 120 us, in turns for 20 s. */
+/* Alternates for 20 s between 10 ms of waiting, where a sample costs 10 us, and 10 ms of computing,
+ * where a sample costs 120 us. */
 static void phases(struct check *check)
 {
     const double budget = 0.1;
@@ -40,7 +42,7 @@ static void without_limit(struct check *check)
     CHECK(pace.missed == 0);
 }
 
-/* A sample is due at 10 ms; 5 ms later it begins. */
+/* A sample that was due at 10 ms begins 5 ms late. */
 static void late(struct check *check)
 {
     const struct pace pace = {.next = 10 * MS};

@@ -1,4 +1,5 @@
-/* Records that the kernel has written to a ring without announcing them, as after two CPUs wrote to it at once.
+/* Records that the kernel has written to a ring without announcing them, as it happens when two
+ * CPUs write to it at once.
  * SPDX-License-Identifier: MIT */
 #include <linux/perf_event.h>
 #include <sys/mman.h>
@@ -11,7 +12,7 @@
 enum { SMALL = 48 }; /* bytes in a record; a quarter of a ring contains many */
 static const size_t pages = 512;
 
-/* A file in place of an event. */
+/* A file that replaces an event. */
 struct fake {
     int fd;
     size_t page, size;
@@ -42,7 +43,8 @@ static void end(struct fake *f)
     close(f->fd);
 }
 
-/* One record of SIZE bytes, with the present time; 8 bytes do not wrap, and SIZE is a multiple. */
+/* Writes a record of SIZE bytes with the present time; 8 bytes never wrap around, because SIZE is a
+ * multiple of 8. */
 static void put(struct fake *f, uint16_t size)
 {
     struct perf_event_header header = {.type = PERF_RECORD_EXIT, .size = size};
@@ -67,7 +69,8 @@ static void take(struct fake *f)
         f->read++;
 }
 
-/* One more record is announced, and with it those before: all READ records have been read now, none of them twice. */
+/* Announces one more record, and thereby all before it: READ records have been read now, none of
+ * them twice. */
 static void announced_after_all(struct check *check, struct fake *f, unsigned read)
 {
     put(f, SMALL);
@@ -91,7 +94,8 @@ static void announced(struct check *check)
     end(&f);
 }
 
-/* They are read when they have been there for a while, and none of them twice when they are announced after all. */
+/* Unannounced records are read after they have been in the ring for a while, and are not read again
+ * when they are announced later. */
 static void not_announced(struct check *check)
 {
     struct fake f;
@@ -117,8 +121,8 @@ static void not_announced(struct check *check)
     end(&f);
 }
 
-/* Several times round the ring: what it contained before is not read again, where records begin at the same places and
- * where they do not. */
+/* Wraps around the ring several times: old contents are not read again, whether or not records
+ * begin at the same offsets. */
 static void round_and_round(struct check *check)
 {
     struct fake f;
@@ -141,7 +145,8 @@ static void round_and_round(struct check *check)
     end(&f);
 }
 
-/* As after two CPUs got the same place: SIZE bytes that are not a record, with parts of one. */
+/* Writes SIZE bytes that contain parts of a record but are not one, as when two CPUs got the same
+ * place. */
 static void put_torn(struct fake *f, uint16_t size)
 {
     uint64_t begin = f->written;
@@ -149,7 +154,8 @@ static void put_torn(struct fake *f, uint16_t size)
     memset(f->data + (begin + size - 8u) % f->size, 0xff, 8);
 }
 
-/* The records that follow are read, announced or not, but not before those that are being written are complete. */
+/* The records after a torn one are read, announced or not, but not before the records that are
+ * being written are complete. */
 static void torn(struct check *check)
 {
     struct fake f;

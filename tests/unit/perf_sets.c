@@ -1,7 +1,9 @@
-/* What new threads do first is sampled at the same rate as everything else: perf_sets.c with a simulated kernel.
+/* The beginning of new threads is sampled at the same rate as everything else: perf_sets.c with a
+ * simulated kernel.
  *
- * One CPU. A creator starts threads that run alone, one after the other. An event has a period, which children inherit from
- * its beginning. Its samples are read some time later, as from a ring; the thread runs on meanwhile.
+ * There is one CPU. A creator starts threads that run alone, one after the other. Children inherit
+ * an event with a complete period. Its samples are read some time later, as from a ring, while the
+ * thread continues to run.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -21,13 +23,13 @@ struct event {
     bool open;
     uint32_t tid;
     uint64_t period;
-    double left; /* until its next sample, of its own thread [ns] */
-    /* the same for the thread that runs, which has inherited it; below 0: it has not */
+    double left; /* until the next sample in its own thread [ns] */
+    /* the same in the running thread, which has inherited the event; negative: it has not */
     double inherited;
     double period_inherited;
 };
 
-/* The kernel; the code under test has no context to pass. */
+/* The simulated kernel; the code under test has no context parameter. */
 static struct simulated {
     double now;
     uint32_t running;
@@ -89,7 +91,7 @@ static ssize_t sim_read(int fd, uint64_t *value)
 #define ioctl(fd, request, argument)       ((void)(request), sim_ioctl(fd))
 #define close                              sim_close
 #define read(fd, value, size)              sim_read(fd, value)
-/* renamed, because the libraries have the true ones */
+/* renamed, because the libraries contain the real functions */
 #define perf_sets_init     sim_sets_init
 #define perf_sets_free     sim_sets_free
 #define perf_sets_rate     sim_sets_rate
@@ -127,7 +129,8 @@ static double uniform_now(void)
     return ((double)(kernel.random >> 11) + 0.5) * 0x1p-53;
 }
 
-/* The time until the next sample of the running thread, if that is before LIMIT; *LEFT becomes its counter. */
+/* Returns the time until the next sample of the running thread, at most LIMIT. If it is before
+ * LIMIT, sets *LEFT to its counter and *PERIOD to its period. */
 static double next_sample(double limit, double **left, double *period)
 {
     for (int i = 0; i < EVENTS; i++) {
@@ -154,7 +157,8 @@ static void pass(double ns)
     }
 }
 
-/* THREAD runs for LIFE; samples are read after DELAY. Counts those that count in BINS that end at times ENDS. */
+/* THREAD runs for LIFE; samples are read after DELAY. Counts accepted samples in COUNTS, in bins
+ * that end at ENDS. */
 static void run_thread(struct perf_sets *sets, struct perf_thread *thread, double life,
                        double delay, const double *ends, uint64_t *counts)
 {
@@ -188,7 +192,7 @@ static void run_thread(struct perf_sets *sets, struct perf_thread *thread, doubl
     }
 }
 
-/* A new thread has the events of the creator, with their periods. */
+/* A new thread inherits the events of its creator, with their periods. */
 static void inherit_events(void)
 {
     for (int i = 0; i < EVENTS; i++) {
@@ -198,7 +202,8 @@ static void inherit_events(void)
     }
 }
 
-/* The rates in the bins, of HERTZ, over many threads. By chance alone, they differ from 1 by 0.005 to 0.015. */
+/* Sets RATES to the rate in each bin, relative to HERTZ, over many threads. By chance alone, rates
+ * differ from 1 by 0.005 to 0.015. */
 static void measure(double hertz, size_t threads, double *rates)
 {
     const double mean = 1e9 / hertz, life = 8 * mean;

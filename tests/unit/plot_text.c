@@ -41,7 +41,7 @@ static void names_are_shortened_in_the_middle(struct check *check)
     text = text_fit("short", 10, true, NULL);
     CHECK_STR(text, "short");
     free(text);
-    /* characters stay whole */
+    /* characters are not divided */
     text = text_fit("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 4, true, NULL);
     CHECK_STR(text, "\xc3\xa4..\xc3\xa4");
     free(text);
@@ -84,7 +84,7 @@ static void scales(struct check *check)
     CHECK_STR(scale_for(1e9, "V s").unit, "V s");
 }
 
-/* A text must not contain what gnuplot would take for its end. */
+/* A text must not contain anything that gnuplot would take for its end. */
 static void quotes(struct check *check)
 {
     struct script script = {0};

@@ -1,5 +1,5 @@
-/* Power readings from sources that are simulated: energy is conserved whatever a counter does. The simulated
- * clock is far ahead of the real one, so that every tick finds every source due.
+/* Power readings from simulated sources: energy is conserved whatever a counter does. The simulated
+ * clock is far ahead of the real one, so that every source is due at every tick.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -11,7 +11,7 @@
 
 enum { STEP = 10000000 }; /* of the simulated clock [ns] */
 
-/* What the sources below deliver, at a time of the run. */
+/* The behaviour of the sources below during a run. */
 struct simulation {
     uint64_t now, base; /* [ns] of the run; the real clock at time 0 */
     uint64_t range;
@@ -21,8 +21,8 @@ struct simulation {
     uint64_t fail_at; /* time after which reads fail */
     uint64_t quantum; /* the counter moves in steps of this time */
     bool real;        /* it follows the real clock */
-    bool untimed;     /* it does not say when it was updated, but how often */
-    bool silent;      /* it says neither */
+    bool untimed;     /* reports its update period, but not the time of the last update */
+    bool silent;      /* reports neither */
     unsigned reads;
 };
 
@@ -104,7 +104,7 @@ static void collect(struct power *p, struct raw_readings *to)
 }
 
 struct outcome {
-    double joules, highest; /* sum over the samples, and the highest power of one */
+    double joules, highest; /* sum over the samples, and the highest power of any sample */
     double summary;         /* energy by power_summarize */
     size_t warnings;
     struct error err;
@@ -175,7 +175,7 @@ static void wraps(struct check *check)
     CHECK(is_near(o.joules, 17000, 1e-6));
     CHECK(o.highest <= 170 * (1 + 1e-5));
     CHECK_EQ(o.warnings, 0);
-    /* most of the range between two reads: known as a wrap by the power before */
+    /* most of the range between two reads: recognized as a wrap by the power before */
     s = (struct simulation){.watts = 170, .range = 5000000};
     o = run(&s, 100 * SECOND, 33333333);
     CHECK(is_near(o.joules, 17000, 1e-6));
@@ -223,7 +223,8 @@ static void failure(struct check *check)
     CHECK(is_near(o.joules, 20 * 3, 0.01));
 }
 
-/* The first update after the first reading was just before the run: none of it belongs to the run. */
+/* The first update after the first reading was just before the run: none of its energy belongs to
+ * the run. */
 static void update_before_the_start(struct check *check)
 {
     struct simulation s = {.watts = 5};
@@ -250,7 +251,8 @@ static void update_before_the_start(struct check *check)
     power_close(p);
 }
 
-/* The period is found by watching; reads wait for the next update, and are few until it is near. */
+/* The period is determined by watching the counter. Reads wait for the next update, and are rare
+ * until it is near. */
 static void period(struct check *check)
 {
     struct simulation s = {.watts = 20, .quantum = 8000000, .real = true};
@@ -278,8 +280,8 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Reads late, and at any moment. Sets *OFF to how far from an update of the counter, at a multiple of its period, a reading
- * places it [periods]: the median. */
+/* Reads late, at arbitrary moments. Sets *RESULT to the median distance [periods] between a reading
+ * and the nearest update of the counter, at a multiple of its period. */
 static void read_late(struct check *check, double *result)
 {
     enum { PERIOD = 10000000, FIRST = 20, COUNT = 80 };
@@ -296,7 +298,7 @@ static void read_late(struct check *check, double *result)
         struct timespec pause = {0, 1000000 + i * 7919 % 31 * 100000}; /* 1 to 4 ms */
         nanosleep(&pause, NULL);
         uint64_t now = clock_now();
-        bool on_time = now - before < PERIOD / 2; /* on a busy machine it sleeps for longer */
+        bool on_time = now - before < PERIOD / 2; /* a busy machine sleeps for longer */
         before = now;
         power_tick(p, now - start);
         const struct raw_reading *readings = power_take(p, &count);
@@ -310,10 +312,11 @@ static void read_late(struct check *check, double *result)
     *result = off[FIRST + (COUNT - FIRST) / 2];
 }
 
-/* Readings that come late still find when the counter was updated. */
+/* Even late readings show when the counter was updated. */
 static void late_readings(struct check *check)
 {
-    /* In the middle between two readings: 0.17 to 0.26. Thrice, because the machine may be busy for a while. */
+    /* The middle between two readings would give 0.17 to 0.26. Three times, because the machine may
+     * be busy for a while. */
     double off = 1;
     for (unsigned i = 0; i < 3 && !(off < 0.12); i++)
         read_late(check, &off);
@@ -339,7 +342,7 @@ static void changes_period(struct check *check, uint64_t before, uint64_t after)
         struct timespec pause = {0, 500000};
         nanosleep(&pause, NULL);
         uint64_t now = clock_now();
-        bool on_time = now - last < after / 8; /* on a busy machine it sleeps for longer */
+        bool on_time = now - last < after / 8; /* a busy machine sleeps for longer */
         last = now;
         power_tick(p, now - start);
         const struct raw_reading *readings = power_take(p, &count);
@@ -353,8 +356,8 @@ static void changes_period(struct check *check, uint64_t before, uint64_t after)
     CHECK(off[FIRST + (COUNT - FIRST) / 2] < 0.1);
 }
 
-/* A busy machine delays updates and readings: the period that is measured at the start can be far too long or too
- * short. The run corrects it. */
+/* A busy machine delays updates and readings: the period measured at the start can be far too long
+ * or too short. It is corrected during the run. */
 static void wrong_period(struct check *check)
 {
     changes_period(check, 40000000, 16000000);
@@ -411,7 +414,7 @@ static const struct pmu_source many = {
 static const struct pmu_source gpu = {
     .name = "gpu", .argument = "[X]", .open = open_gpu, .read = read_one, .close = close_nothing};
 
-/* A run with one or two sources, and what its value is to be. */
+/* A run with one or two sources, and its expected value. */
 struct choice {
     const struct pmu_source *sources[2];
     const char *arguments[2];
@@ -458,7 +461,7 @@ static void disjoint_ones_are_added(struct check *check)
         check_choice(check, &choices[i]);
 }
 
-/* What looks like a known unit has to be one; others are only names. */
+/* A unit that looks like a known one must be one; any other unit is a custom name. */
 static void misspelt_units(struct check *check)
 {
     static const char *const wrong[] = {"w",  "mw",   "uw",    "MW",         "pJ",     "Wm",

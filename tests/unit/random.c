@@ -1,4 +1,5 @@
-/* Random numbers of the times of samples: each alone is uniform, and sums of even ones vary little.
+/* Random numbers for the times of samples: each number alone is uniform, and sums of even ones vary
+ * little.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -58,7 +59,7 @@ static void sums(struct check *check)
     CHECK(spread(random_even, RANDOM_STRATA) < 1.3); /* in step with the strata */
 }
 
-/* The next number says little of this one: intervals must not follow a pattern. */
+/* The next number is nearly independent of this one: intervals must not follow a pattern. */
 static void order(struct check *check)
 {
     struct random random;

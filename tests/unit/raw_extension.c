@@ -1,4 +1,4 @@
-/* The raw extension: what is written comes back; salvage keeps whole blocks.
+/* The raw extension: data survive a round trip, and salvage keeps whole blocks.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -136,7 +136,7 @@ static void trailing_data(struct check *check)
     buffer_free(&b);
 }
 
-/* A block whose payload ends before what it counts, with a good checksum. */
+/* A block whose payload is shorter than its counts require, with a correct checksum. */
 static void counts_that_lie(struct check *check)
 {
     const char *const types[] = {"info", "maps", "thrd"};
@@ -174,7 +174,7 @@ static void unknown_optional_block(struct check *check)
     begin = block_begin(&b, "Need");
     block_end(&b, begin);
     raw_put_done(&b, 0);
-    CHECK_EQ(read_back(&b, b.size, false, &ext, &err), -1); /* required and not known: refused */
+    CHECK_EQ(read_back(&b, b.size, false, &ext, &err), -1); /* required but unknown: refused */
     buffer_free(&b);
 }
 
@@ -197,7 +197,7 @@ static void rows_are_counted(struct check *check)
     buffer_free(&b);
 }
 
-/* Contents of files without build-id go to the mappings of these files. */
+/* The contents of files without build-id belong to the mappings of these files. */
 static void contents(struct check *check)
 {
     struct error err = {0};

@@ -30,7 +30,7 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-12 * (fabs(a) + fabs(b));
 }
 
-/* 1 uJ a count: 2 J in the first second, 6 J in the second one, flat outside. */
+/* 1 uJ per count: 2 J in the first second, 6 J in the second one, constant outside. */
 static void counter(struct check *check)
 {
     struct raw_source source = source_of("energy", 1e-6, 1);
@@ -52,8 +52,8 @@ static void counter(struct check *check)
     raw_readings_delete(r);
 }
 
-/* Whatever the samples are, means times intervals are what was counted: for a counter read at odd times, between
- * samples at odd times, and with readings that are forgotten on the way. */
+/* For any samples, the sum of mean times interval equals the counted energy: for a counter read at
+ * irregular times, samples at irregular times, and readings that are forgotten in between. */
 static void conservation(struct check *check)
 {
     struct raw_source sources[2] = {source_of("energy", 1.5e-5, 1), source_of("energy", 1, 0)};
@@ -78,7 +78,7 @@ static void conservation(struct check *check)
     raw_readings_delete(r);
 }
 
-/* 10 W rising to 30 W within a second, a jump to 5 W, and that to the end. */
+/* 10 W rising to 30 W within a second, then a jump to 5 W, which lasts to the end. */
 static void gauge(struct check *check)
 {
     struct raw_source source = source_of("power", 1, 1);
@@ -105,7 +105,7 @@ static void custom(struct check *check)
     add(r, 1, 10, bits_of_double(100));
     CHECK(near(raw_readings_value(r, 10, 19), 107));
     CHECK(near(raw_readings_value(r, 19, 20), 109));
-    CHECK(near(raw_readings_value(r, 0, 0), 107)); /* the first one, where none came before */
+    CHECK(near(raw_readings_value(r, 0, 0), 107)); /* the first one, as there is no earlier one */
     CHECK_EQ(raw_readings_until(r), 10);
     raw_readings_delete(r);
 }

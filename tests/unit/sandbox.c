@@ -1,5 +1,6 @@
-/* What the confined worker cannot do: each system call but the few that it needs, on kernels with Landlock and without (a
- * filter of the test makes it missing), and calls of mmap and mprotect that make code, write files or share memory.
+/* Checks what the confined worker cannot do: every system call except the few that it needs, on
+ * kernels with Landlock and without (a filter of the test hides it), and calls of mmap and mprotect
+ * that create code, write to files or share memory.
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_sandbox.h"
 
@@ -23,10 +24,12 @@ enum { LAST_NUMBER = 600, SECRET = 77, LANDLOCK_CALLS = 3 };
 /* The exit status of a child that is not killed. */
 enum { DONE = 10, REFUSED, NO_SANDBOX, NO_FILTER };
 
-/* The return of uprobes on x86-64: the kernel handles these before any filter, and rejects other callers. */
+/* The system calls by which uprobes return on x86-64: the kernel handles them before any filter,
+ * and rejects other callers. */
 enum { URETPROBE = 335, UPROBE = 336 };
 
-/* As dwarf_sandbox.h says, and no more; an oracle of its own. Those with rules of their own come below. */
+/* The calls that dwarf_sandbox.h allows, and no others: an independent list. Those with rules of
+ * their own are below. */
 static const long allowed[] = {SYS_read,       SYS_write,   SYS_munmap,    SYS_mremap,
                                SYS_brk,        SYS_madvise, SYS_futex,     SYS_sysinfo,
                                SYS_exit_group, SYS_recvmsg, SYS_getrandom, SYS_clock_gettime,
@@ -35,11 +38,11 @@ static const long allowed[] = {SYS_read,       SYS_write,   SYS_munmap,    SYS_m
 struct attempt {
     long number, argument[6];
     bool without_landlock;
-    bool in_thread;    /* one that was there before */
-    bool by_interrupt; /* the system call of 32-bit programs */
+    bool in_thread;    /* a thread that existed before */
+    bool by_interrupt; /* the system call instruction of 32-bit programs */
 };
 
-/* Landlock, which came with Linux 5.13, answers as on older kernels. */
+/* Makes Landlock, which was added in Linux 5.13, answer as on older kernels. */
 static bool hide_landlock(void)
 {
     bool good = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
@@ -67,7 +70,8 @@ static long call(const struct attempt *a)
     return result;
 }
 
-/* Ends with STATUS. Before _exit, AddressSanitizer determines the bounds of the stack, for which it needs files. */
+/* Ends with STATUS, by a direct system call: before _exit, AddressSanitizer would determine the
+ * bounds of the stack, for which it needs files. */
 static void end(int status)
 {
     syscall(SYS_exit_group, status);
@@ -79,7 +83,7 @@ static void call_and_end(const struct attempt *a)
     end(result == -1 && errno == EPERM ? REFUSED : DONE);
 }
 
-/* A thread that makes the call, once the process is confined. */
+/* A thread that makes the call after the process is confined. */
 struct other {
     const struct attempt *attempt;
     atomic_bool runs, go;
@@ -110,7 +114,7 @@ static void work(const struct attempt *a, int socket, pid_t parent)
     if (!dwarf_sandbox_enter())
         end(NO_SANDBOX);
     atomic_store(&other.go, true);
-    while (a->in_thread) /* it ends the process */
+    while (a->in_thread) /* until the other thread ends the process */
         ;
     call_and_end(a);
 }
@@ -135,7 +139,8 @@ static bool is_refused(int status)
     return WIFEXITED(status) && WEXITSTATUS(status) == REFUSED;
 }
 
-/* Does the call end the process? With a sanitizer, whose own calls must not end it, the call fails instead. */
+/* Whether the call ends the process. With a sanitizer, whose own calls must not end it, the call
+ * fails instead. */
 static bool is_denied(int status)
 {
     if (ADDRESS_SANITIZER)
@@ -143,7 +148,7 @@ static bool is_denied(int status)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
 }
 
-/* The worker survives when glibc opens a file, but has none. */
+/* The worker survives when glibc opens a file, but gets none. */
 static bool is_denied_call(long number, int status)
 {
     return number == SYS_openat ? is_refused(status) : is_denied(status);
@@ -190,7 +195,7 @@ static void other_threads(struct check *check)
         CHECK_FAIL("a file can be opened in another thread: status 0x%x", (unsigned)status);
 }
 
-/* The calls that an attacker would make, with arguments that work outside. */
+/* Calls that an attacker would make, with arguments that work outside. */
 static void attacks(struct check *check)
 {
     static const char path[] = "/dev/null", *const argv[] = {"/bin/true", NULL};
@@ -223,7 +228,7 @@ static void attacks(struct check *check)
         }
 }
 
-/* New memory may not contain code, nor be a file that is written or shared. */
+/* New memory may not contain code, and may not be a writable or shared file. */
 static void memory(struct check *check)
 {
     const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -254,7 +259,7 @@ static void memory(struct check *check)
     }
 }
 
-/* Descriptors that the parent had open, secret files among them, are gone. */
+/* Descriptors that the parent had open, including those of secret files, are closed. */
 static void files(struct check *check)
 {
     CHECK(dup2(STDOUT_FILENO, SECRET) == SECRET);
@@ -263,7 +268,7 @@ static void files(struct check *check)
         int status = end_of(&a);
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == DONE);
     }
-    for (int shared = 0; shared < 2; shared++) { /* the other end of the pipe shows it */
+    for (int shared = 0; shared < 2; shared++) { /* seen from the other end of the pipe */
         int pipes[2];
         char byte = 0;
         CHECK(pipe(pipes) == 0 && dup2(pipes[1], SECRET) == SECRET);
@@ -278,7 +283,7 @@ static void files(struct check *check)
     }
 }
 
-/* A second way into the kernel. */
+/* Other entries into the kernel: the interrupt of 32-bit programs, and the numbers of x32. */
 static void old_calls(struct check *check)
 {
 #ifdef __x86_64__

@@ -1,4 +1,4 @@
-/* Files for unit tests: everything lands in the current folder, which the runner throws away.
+/* Files for unit tests: all files are created in the current folder, which the runner removes.
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_UNIT_SCRATCH_H
 #define TESTS_UNIT_SCRATCH_H
@@ -48,7 +48,7 @@ static inline int scratch_count(const char *folder)
     return count;
 }
 
-/* SIZE bytes without a pattern that could mask errors of a window. */
+/* SIZE bytes without a pattern, which could mask errors of a window. */
 static inline struct buffer scratch_noise(size_t size)
 {
     struct buffer b = {0};
@@ -63,7 +63,7 @@ static inline struct buffer scratch_noise(size_t size)
     return b;
 }
 
-/* Runs a shell command; true if it ended with status 0. */
+/* Runs a shell command. Returns whether it ended with status 0. */
 static inline bool scratch_shell(const char *command)
 {
     int status = system(command);

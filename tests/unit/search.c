@@ -17,7 +17,7 @@ static size_t linear(const struct item *items, size_t count, uint64_t key, bool 
     return at;
 }
 
-/* Every array of up to four of these numbers, ascending and with repetitions. */
+/* Every ascending array of up to four of these numbers, with repetitions. */
 static void every_array(struct check *check)
 {
     static const uint64_t numbers[] = {0, 1, 2, UINT64_MAX - 1, UINT64_MAX};

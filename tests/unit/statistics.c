@@ -83,9 +83,9 @@ static struct sampled side(double value, double entries)
 static void effect_of_stays(struct check *check)
 {
     struct sampled a = side(0.5, 250), b = side(0.5, 250);
-    CHECK(sampling_effect(&a, &b) == 1); /* as independent samples come: n p (1 - p) entries */
+    CHECK(sampling_effect(&a, &b) == 1); /* as independent samples: n p (1 - p) entries */
     a.entries = b.entries = 400;
-    CHECK(sampling_effect(&a, &b) == 1); /* never better than those */
+    CHECK(sampling_effect(&a, &b) == 1); /* never better than independent samples */
     a.entries = b.entries = 125;
     CHECK(sampling_effect(&a, &b) == 3);
     a.entries = b.entries = 0;
@@ -99,11 +99,11 @@ static void share_and_value_must_both_differ(struct check *check)
     struct sampled a = side(0.5, 250), b = side(0.25, 190), same = side(0.5, 250);
     CHECK(sampling_test(&a, &same, 0) == 1);
     CHECK(sampling_test(&a, &b, 0) < 1e-9);
-    CHECK(sampling_test(&a, &b, 1) > 0.05); /* so much noise explains it */
+    CHECK(sampling_test(&a, &b, 1) > 0.05); /* that much noise explains the difference */
     b.total = 0.5;                          /* the machine is twice as fast: the same share */
     CHECK(sampling_test(&a, &b, 0) > 0.99);
     struct sampled longer = side(0.5, 250);
-    longer.total = 2; /* another row took more: the same value */
+    longer.total = 2; /* another row took more time: the value is the same */
     CHECK(sampling_test(&a, &longer, 0) > 0.99);
 }
 

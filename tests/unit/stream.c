@@ -8,7 +8,7 @@
 
 enum { SIZE = 3000000 };
 
-/* Reads the stream to its end in odd pieces and compares. */
+/* Reads the stream to its end in pieces of irregular size and compares. */
 static bool reads_as(struct stream *s, const struct buffer *want, struct error *err)
 {
     static const size_t pieces[] = {1, 7, 4096, 100000, 262144, 262145, 700000};
@@ -89,7 +89,8 @@ static void skip_and_seek(struct check *check)
     buffer_free(&noise);
 }
 
-/* Reads to the end, over holes without reading them. Returns how many bytes those were, -1 where something is wrong. */
+/* Reads to the end, skipping holes without reading them. Returns the number of bytes in these, or
+ * -1 on an error. */
 static int64_t skips_zeros(struct stream *s, const struct buffer *want, size_t piece)
 {
     struct error err = {0};
@@ -152,14 +153,14 @@ static void no_holes(struct check *check)
     struct stream *s = stream_open("noise", &err);
     CHECK_EQ(stream_make_seekable(s, &err), 0);
     CHECK_EQ(skips_zeros(s, &noise, 1000), 0);
-    CHECK(truncate("noise", 5) == 0); /* while it is read: not a hole */
+    CHECK(truncate("noise", 5) == 0); /* shortened while it is read: not a hole */
     CHECK_EQ(stream_seek(s, 10, &err), 0);
     CHECK_EQ(stream_hole(s, &err), 0);
     stream_close(s);
     buffer_free(&noise);
 }
 
-/* Puts COMMAND's output on stdin, returns the old one. */
+/* Redirects stdin to the output of COMMAND; returns the old descriptor. */
 static int stdin_from(const char *command, FILE **pipe)
 {
     int old = dup(STDIN_FILENO);
@@ -197,7 +198,7 @@ static void pipe_read_and_seekable(struct check *check)
     buffer_free(&noise);
 }
 
-/* NAME holds WANT, read as a stream and after it was made seekable. */
+/* NAME contains WANT, read as a stream and after it was made seekable. */
 static void both_ways(struct check *check, const char *name, const struct buffer *want)
 {
     for (int seekable = 0; seekable < 2; seekable++) {
@@ -225,7 +226,7 @@ static void bzip2_streams(struct check *check)
     buffer_free(&noise);
 }
 
-/* Reads PATH to its end: 0, or -1 with ERR filled. */
+/* Reads PATH to its end. Returns 0, or -1 with ERR set. */
 static int drain(const char *path, struct error *err)
 {
     const uint8_t *data;
@@ -309,7 +310,7 @@ static void zstd_cut_and_damaged(struct check *check)
     cut_and_damaged(check, "zstd -qc --check");
 }
 
-/* A header that asks for a large window: refused before the memory is taken. */
+/* A header that requires a large window: refused before the memory is allocated. */
 static void too_large_to_decompress(struct check *check)
 {
     struct error err = {0};

@@ -1,4 +1,4 @@
-/* The period of a counter, corrected by what readings prove.
+/* The update period of a counter, corrected by what readings prove.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -6,7 +6,8 @@
 
 #define MS UINT64_C(1000000)
 
-/* A counter updated every 50 ms; each update is seen by a reading at most 5 ms late, every fifth DELAY [ns] late. */
+/* Returns the corrected period of a counter that is updated every 50 ms, starting from WRONG. Each
+ * update is seen by a reading at most 5 ms late, every fifth one DELAY [ns] later still. */
 static uint64_t learnt(uint64_t wrong, uint64_t delay)
 {
     struct update_period shown = {0};

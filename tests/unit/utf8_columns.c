@@ -1,4 +1,4 @@
-/* The width of characters, compared with that of libc.
+/* The width of characters, compared with libc.
  * SPDX-License-Identifier: MIT */
 #define _XOPEN_SOURCE 700
 #include "tests/unit/check.h"
@@ -9,8 +9,8 @@
 
 #include "base/utf8.h"
 
-/* libc counts no column for characters that combine; it may know a newer Unicode, where characters are wide that our
- * table does not have, but what it knows as narrow never becomes wide. */
+/* libc counts no column for combining characters. It may know a newer Unicode, with wide characters
+ * that our table does not have, but a character that is narrow there must not be wide here. */
 static void as_libc(struct check *check)
 {
     unsigned wide = 0, missed = 0;

@@ -1,4 +1,4 @@
-/* What samples weigh: windows of a model of energy, however the samples come in batches.
+/* Weights of samples: windows of an energy model, for any division of samples into batches.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
@@ -16,7 +16,7 @@ static uint64_t cpu_ns[SAMPLES * THREADS] = {1, 0, 1, 0, 1, 1, 0, 0, 3, 1, 0, 0}
 /* a value stays until the sensor is read again */
 static double value[SAMPLES] = {0, 8, 8, 8, 2, 2, 5};
 
-/* Up to the sample with the next reading. */
+/* Returns the number of samples before the next reading; 0: not known yet. */
 static size_t until_next_value(const struct weigher *w, const struct pbin_samples *s, size_t first)
 {
     (void)w;
@@ -26,7 +26,8 @@ static size_t until_next_value(const struct weigher *w, const struct pbin_sample
     return 0;
 }
 
-/* The energy of the window by CPU time; of a window without any it is idle. */
+/* Divides the energy of the window in proportion to CPU time; if the window has none, it is idle
+ * energy. */
 static void spread_over_window(const struct weigher *w, struct weighed *v)
 {
     double energy = 0, cpu = 0;
@@ -67,7 +68,7 @@ static void take(struct weigher *w, struct result *r)
     }
 }
 
-/* All samples in batches of BATCH. */
+/* Weighs all samples in batches of BATCH. */
 static struct result weigh(const struct energy_model *model, size_t batch)
 {
     const struct weigh_options options = {.model = model};
@@ -75,7 +76,7 @@ static struct result weigh(const struct energy_model *model, size_t batch)
     struct weigher w;
     weigher_start(&w, &meta, &power, &options);
     for (size_t first = 0, at = 0; first < SAMPLES; first += batch) {
-        /* in memory of their own: what is read later must have been copied */
+        /* in separate memory: data that are needed later must have been copied */
         uint64_t columns[6][SAMPLES * THREADS];
         struct pbin_samples s = {.count = SAMPLES - first < batch ? SAMPLES - first : batch};
         for (size_t i = 0; i < s.count; i++)
@@ -105,7 +106,7 @@ static struct result weigh(const struct energy_model *model, size_t batch)
 
 static void windows_span_batches(struct check *check)
 {
-    /* 24 J for 1 + 0 + 1 + 1 ns, 4 J for 0 + 0 + 3 + 1 ns, 5 J of no thread */
+    /* 24 J for 1 + 0 + 1 + 1 ns, 4 J for 0 + 0 + 3 + 1 ns, 5 J without a thread */
     static const double expected[] = {0, 0, 8, 0, 8, 8, 0, 0, 3, 1, 0, 0};
     for (size_t batch = 1; batch <= SAMPLES; batch++) {
         struct result r = weigh(&windows, batch);
@@ -128,21 +129,22 @@ static void samples_keep_their_energy(struct check *check)
         CHECK_EQ(r.thread_samples, 12);
         for (size_t k = 0; k < 12; k++)
             CHECK(r.energy_of[k] == expected[k]);
-        CHECK(r.idle == 8 + 2 + 5); /* no thread, or none that used CPU time */
+        CHECK(r.idle == 8 + 2 + 5); /* without a thread, or with threads that used no CPU time */
     }
 }
 
-/* Hardly any CPU time: 1 of 10^9 ns is charged the power of its window, and the rest is idle energy. */
+/* Hardly any CPU time: 1 ns of 10^9 costs the power of its window, and the rest is idle energy. */
 static void threads_pay_for_their_cpu_time(struct check *check)
 {
-    /* half of what thread 0 used belongs to the sample before */
+    /* half of thread 0's CPU time belongs to the previous sample */
     static const double expected[] = {4, 0, 8, 0, 4, 8, 0, 0, 6, 2, 0, 0};
     for (size_t batch = 1; batch <= SAMPLES; batch++) {
         struct result r = weigh(NULL, batch);
         double sum = r.idle;
         CHECK_EQ(r.thread_samples, 12);
         for (size_t k = 0; k < 12; k++) {
-            /* [nJ]; one of them has what rounding leaves of 33 J that are idle: about 2^-53 of it */
+            /* [nJ]; one of them includes the rounding error of 33 J of idle energy: about 2^-53 of
+             * it */
             CHECK(fabs(r.energy_of[k] * SECOND - expected[k]) < 33 * 0x1p-50 * SECOND);
             sum += r.energy_of[k];
         }
