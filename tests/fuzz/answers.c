@@ -1,9 +1,9 @@
-/* Answers of a DWARF worker that was taken over: the input is what it sends. If the last byte is MAX_PARTS, the
- * second half comes from the other part.
+/* Answers of a compromised DWARF worker: the input is sent in its place. If the last byte is
+ * MAX_PARTS, the second half is sent by the other part.
  * SPDX-License-Identifier: MIT */
 #include <sys/socket.h>
 
-/* NOLINTNEXTLINE(bugprone-suspicious-include): the worker is private to it, and here there is none */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): its worker is private, and is not started here */
 #include "convert/dwarf/dwarf_worker.c"
 #include "tests/fuzz/input.h"
 
@@ -21,7 +21,8 @@ static void touch(const struct strings *strings, const struct dwarf_answer *answ
         }
 }
 
-/* The worker may ask for files with split debug information. It gets its own file, if the name begins with A. */
+/* The worker may ask for files with split debug information. It gets this program if the name
+ * begins with 'a', else no file. */
 static struct elf_file *open_split(void *context, const char *folder, const char *name)
 {
     struct error ignored = {0};
@@ -41,7 +42,7 @@ static unsigned part_count(const uint8_t *data, size_t size)
     return size > 0 && data[size - 1] == MAX_PARTS ? MAX_PARTS : 1;
 }
 
-/* What PART sends; *COUNT bytes. */
+/* The bytes that PART sends; *COUNT becomes their number. */
 static const uint8_t *sent_by(unsigned part, const uint8_t *data, size_t size, size_t *count)
 {
     const size_t half = size / part_count(data, size);
@@ -101,7 +102,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
         size_t count;
         uint8_t *bytes = (uint8_t *)sent_by(i, data, size, &count);
         uint32_t length = (uint32_t)count - 4;
-        if (count > 4 && bytes[3] != 0xff) /* a good size reaches the code after it */
+        if (count > 4 && bytes[3] != 0xff) /* a valid size reaches the code after the check */
             memcpy(bytes, &length, sizeof length);
     }
     return size;

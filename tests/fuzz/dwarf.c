@@ -1,5 +1,6 @@
-/* Debug information as the confined worker reads it, in this process. The worker never frees what it decodes; here,
- * everything that an input left is freed after it, so that memory shows what a single file costs.
+/* Debug information as the confined worker reads it, in this process. The worker never frees what
+ * it decodes. Here, all memory that an input allocated is freed after it, so that the memory shows
+ * what a single file costs.
  * SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
@@ -8,7 +9,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* From <sanitizer/allocator_interface.h>, which only clang has. */
-/* NOLINTBEGIN(clang-diagnostic-reserved-*): its name */
+/* NOLINTBEGIN(clang-diagnostic-reserved-*): the name is given */
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
                                               void (*on_free)(const volatile void *));
 /* NOLINTEND(clang-diagnostic-reserved-*) */
@@ -21,7 +22,8 @@ static struct {
     size_t count;       /* slots in use */
     const void **used;  /* addresses in the order of allocation */
 } memory;
-/* Only of the thread that has the input: libFuzzer has another one, which starts with the first input. */
+/* Only the thread that handles the input is tracked; libFuzzer starts another one with the first
+ * input. */
 static _Thread_local bool watching;
 static const char deleted;
 #define DELETED ((const void *)&deleted)
@@ -98,7 +100,7 @@ static void prepare(struct dwarf_units *units, struct elf_file *file, struct str
     units->sections = dwarf_sections_new(file, false);
 }
 
-/* Asks for the beginning and end of the pieces of MAP, at most COUNT of them. */
+/* Looks up the beginning and end of each piece of MAP, of at most COUNT pieces. */
 static void ask(struct dwarf_units *units, const struct interval_map *map, size_t count)
 {
     struct dwarf_frame frames[MAX_FRAMES];
@@ -120,7 +122,7 @@ static void ask(struct dwarf_units *units, const struct interval_map *map, size_
     }
 }
 
-/* The file has the split units of its skeletons, too. */
+/* The file also contains the split units of its skeletons. */
 static struct dwarf_sections *open_split(void *context, const char *folder, const char *name)
 {
     input_touch(folder, strlen(folder));
@@ -133,7 +135,7 @@ static void refuse_split(void *context)
     (void)context;
 }
 
-/* What to read for the first code, and for all kinds of addresses. */
+/* Determines which units to read for the first code, and for all kinds of addresses. */
 static void ask_ranges(const struct dwarf_units *units)
 {
     uint64_t addresses[] = {0, 0x1000, 0x401000, INT64_MAX, UINT64_MAX};
@@ -142,7 +144,8 @@ static void ask_ranges(const struct dwarf_units *units)
         free(dwarf_aranges_extent(units, &units->image->sections[i].address, 1).passed);
 }
 
-/* The units that the first code needs by .debug_aranges, or without it half of them, of which the last is cut. */
+/* Reads the units that .debug_aranges lists for the first code, or without that section, half of
+ * the units, with the last one cut. */
 static void read_part(struct elf_file *file, struct strings *strings)
 {
     struct dwarf_units units = {0};

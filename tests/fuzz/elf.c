@@ -8,7 +8,7 @@
 
 enum { MAX_SECTION = 1 << 20, MAX_RANGES = 10000 };
 
-/* The first part of BYTES again: it must be the same. */
+/* Reads the first part of BYTES again: it must be the same. */
 static void read_begin(const struct elf_file *file, const struct elf_section *section,
                        const uint8_t *bytes, uint64_t size)
 {
@@ -84,7 +84,7 @@ static void read_file(const struct elf_file *file)
     elf_file_failed(file);
 }
 
-/* As a file, and as an image in memory: both must have the same sections. */
+/* The input as a file and as an image in memory: both must have the same sections. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error err = {0};

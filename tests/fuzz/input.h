@@ -1,5 +1,5 @@
-/* What the fuzz targets share: the input as a file, and blocks with correct checksums. Each target is a libFuzzer
- * program of its own, so that everything here is static inline.
+/* Code that the fuzz targets share: the input as a file, and blocks with correct checksums. Each
+ * target is a libFuzzer program of its own, so that everything here is static inline.
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_FUZZ_INPUT_H
 #define TESTS_FUZZ_INPUT_H
@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
 
-/* A file in memory with SIZE bytes of DATA; PATH gets its name. Returns a descriptor to close. */
+/* Creates a file in memory with SIZE bytes of DATA; PATH becomes its name. Returns its descriptor,
+ * which the caller closes. */
 static inline int input_file(const uint8_t *data, size_t size, char path[64])
 {
     int fd = memfd_create("input", MFD_CLOEXEC);
@@ -87,7 +88,8 @@ static inline size_t input_choose_block(const uint8_t *data, size_t at, size_t s
     return chosen;
 }
 
-/* Mutates the payload of a block, whose length follows; or, now and then, all bytes. Blocks begin at AT. */
+/* Mutates the payload of a block and corrects its length, or now and then mutates all bytes. Blocks
+ * begin at AT. */
 static inline size_t input_mutate_blocks(uint8_t *data, size_t at, size_t size, size_t most,
                                          unsigned seed)
 {

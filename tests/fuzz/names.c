@@ -1,5 +1,5 @@
-/* Names from other files: kallsyms, perf maps, jitdumps, mappings as text, mangled names. The first byte of the input
- * says which.
+/* Names from other files: kallsyms, perf maps, jitdumps, mappings as text, mangled names. The first
+ * byte of the input selects the kind.
  * SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 #include "convert/prof2pbin/jit_names.h"

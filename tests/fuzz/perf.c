@@ -1,11 +1,11 @@
-/* Recordings of perf: their records in order of time, processes and mappings.
+/* Recordings of perf: their records ordered by time, processes and mappings.
  * SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 #include "convert/perf2pbin/perf_processes.h"
 #include "convert/symbolize/address_spaces.h"
 #include "tests/fuzz/input.h"
 
-/* All records, and again once the mappings are known: samples are looked up in them. */
+/* Reads all records, then again with known mappings, in which samples are looked up. */
 static int follow(struct perf *perf, struct perf_processes *processes,
                   struct address_spaces *spaces, struct error *err)
 {

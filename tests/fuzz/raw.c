@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Where the blocks of the extension begin, or SIZE. */
+/* The offset at which the blocks of the extension begin; SIZE if there are none. */
 static size_t blocks_at(const uint8_t *data, size_t size)
 {
     const uint8_t *at = memmem(data, size, raw_signature, RAW_SIGNATURE_SIZE);

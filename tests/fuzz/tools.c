@@ -1,5 +1,5 @@
-/* A profile through every tool that shows or exports pbin: whole command lines, run in this process. The first byte of the
- * input chooses the command.
+/* A profile in every tool that shows or exports pbin: whole command lines, run in this process. The
+ * first byte of the input selects the command.
  *
  * Only gnuplot is left out, which would be a process of its own: it is not found.
  * SPDX-License-Identifier: MIT */
@@ -7,7 +7,7 @@
 
 #include "tests/fuzz/input.h"
 
-/* The names that the Makefile gives to main. */
+/* The Makefile gives these names to main. */
 int main_pbin_aggregate(int argc, char **argv);
 int main_pbin_annotate(int argc, char **argv);
 int main_pbin_callgraph(int argc, char **argv);
@@ -18,7 +18,8 @@ int main_pbin2gmon(int argc, char **argv);
 
 enum { OPTIONS = 1, HEAD = OPTIONS + 16, MAX_WORDS = 16 };
 
-/* PBIN is the profile, BURN the program of some profiles, SAMPLES its folder. OUT.* are links to /dev/null. */
+/* PBIN is the profile, BURN the program of some profiles, SAMPLES the folder of that program. OUT.*
+ * are links to /dev/null. */
 static const struct {
     int (*run)(int argc, char **argv);
     const char *line;
@@ -69,7 +70,8 @@ static const struct {
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-/* A path in the samples, seen from this program: build/KIND/clang/tests/fuzz/tools. */
+/* The path of a file of the samples, relative to this program:
+ * build/KIND/clang/tests/fuzz/tools. */
 static void find(const char *name, char path[PATH_MAX])
 {
     char own[PATH_MAX];
@@ -79,7 +81,7 @@ static void find(const char *name, char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%.*s/samples%s", (int)(length > 0 ? length : 0), own, name);
 }
 
-/* Divides LINE, a copy of that of a command, into words. */
+/* Divides LINE, a copy of the line of a command, into words. */
 static int divide(char *line, char *profile, char *words[MAX_WORDS])
 {
     static char burn[PATH_MAX], samples[PATH_MAX], sources[PATH_MAX + 16];
@@ -99,7 +101,7 @@ static int divide(char *line, char *profile, char *words[MAX_WORDS])
     return count;
 }
 
-/* The folder of this run has what the commands need, and gnuplot is nowhere. */
+/* Creates the OUT.* links in the current folder, and hides gnuplot. */
 static void prepare(void)
 {
     static const char *const outs[] = {"OUT.html", "OUT.svg"};

@@ -1,11 +1,11 @@
 /* Preloaded into a tool: makes its N-th call of a function fail, or counts the calls.
  *
  *   FAULT=NAME:N:ERRNO[+]   the N-th call (+: and all later ones) of NAME fails with ERRNO, a number, or moves a single
- *                           byte where ERRNO is 0
+ *                           byte if ERRNO is 0
  *   FAULT_PATH=TEXT         open, read and pread: counts only those of files whose path contains TEXT
  *   FAULT_LOG=FILE          at the end, writes "NAME COUNT" for each function called
  *
- * Only the process that the loader starts counts, and of it only the program FAULT_PROGRAM.
+ * Counts only in the process that the loader starts, and only if that is the program FAULT_PROGRAM.
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ static struct {
     const char *path;
 } fault = {.call = -1};
 
-/* NOLINTBEGIN(clang-diagnostic-reserved-*): glibc's names for what is replaced here */
+/* NOLINTBEGIN(clang-diagnostic-reserved-*): glibc's names of functions replaced here */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -91,7 +91,7 @@ __attribute__((destructor)) static void end(void)
     syscall(SYS_write, fd, text, (size_t)length);
 }
 
-/* Does this call fail? Sets errno if so. */
+/* Returns whether this call fails, and sets errno if it does. */
 static bool fails(enum call call)
 {
     if (!fault.counts)
@@ -166,7 +166,8 @@ int openat(int folder, const char *path, int flags, ...)
     return fd;
 }
 
-/* How many of COUNT bytes a call may move: one if it is to be cut short. Returns -1 if it is to fail. */
+/* Returns how many of COUNT bytes a call may move: 1 if the call must be short; -1 if it must
+ * fail. */
 static ssize_t allowed(enum call call, int fd, size_t count)
 {
     if (!descriptor_is_meant(fd) || !fails(call))
@@ -227,7 +228,7 @@ pid_t fork(void)
     if (fails(FORK))
         return -1;
     pid_t pid = next();
-    fault.counts &= pid != 0; /* the DWARF worker may not even ask for its process ID */
+    fault.counts &= pid != 0; /* the DWARF worker may not even get its process ID */
     return pid;
 }
 

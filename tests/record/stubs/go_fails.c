@@ -1,4 +1,4 @@
-/* Preloaded: a byte that is to go into a pipe fails with EIO, unlike all other writes.
+/* Preloaded: writing a byte to a pipe fails with EIO; all other writes succeed.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <sys/stat.h>

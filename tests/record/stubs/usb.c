@@ -64,7 +64,7 @@ int libusb_release_interface(void *handle, int interface)
     return 0;
 }
 
-/* The first interface is another one, whose endpoints must not be taken. */
+/* The first interface is not the board's; its endpoints must not be used. */
 int libusb_control_transfer(void *handle, uint8_t type, uint8_t request, uint16_t value,
                             uint16_t index, unsigned char *data, uint16_t room, unsigned timeout)
 {
@@ -85,7 +85,7 @@ static void answer_sample(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t cycles = now.tv_sec * 48000000LL + now.tv_nsec * 48 / 1000;
     memset(answer, 0, 60);
-    memcpy(answer, &cycles, 8); /* little endian machines run these tests */
+    memcpy(answer, &cycles, 8); /* these tests run only on little-endian machines */
     memcpy(answer + 40, board + 62 + 1080, 14);
     size = 60;
     at = 0;
