@@ -32,7 +32,8 @@ class Case(unittest.TestCase):
         self.assertGreaterEqual(count, least)
 
     def faulty(self, results, expected):
-        """The files of RESULTS with findings are those of EXPECTED: {file: what its findings contain}."""
+        """The files of RESULTS with findings are those of EXPECTED: {file: text that its findings
+        contain}."""
         found = {path: findings for path, findings in results if findings}
         self.assertEqual(set(found), set(expected), found)
         for path, text in expected.items():

@@ -1,5 +1,5 @@
-"""Programs that tests compile from a file of this tree, kept in build/programs: runs with other builds of the tools need the
-same ones, and compiling takes longer than most tests of them.
+"""Programs that tests compile from a file of this tree, kept in build/programs: runs with other
+builds of the tools need the same programs, and compiling takes longer than most tests of them.
 
 SPDX-License-Identifier: MIT
 """
@@ -19,7 +19,8 @@ def version(compiler):
 
 
 def key(compiler, source, flags):
-    """The digest of all that the program depends on. SOURCE includes headers of the system only; these come with the compiler."""
+    """The digest of everything that the program depends on. SOURCE includes only headers of the
+    system, which come with the compiler."""
     h = hashlib.sha256(repr((version(compiler), source, flags)).encode())
     with open(source, "rb") as file:
         h.update(file.read())
@@ -27,8 +28,8 @@ def key(compiler, source, flags):
 
 
 def build(compiler, path, source, *flags):
-    """Compiles SOURCE, an absolute path, to PATH, or copies the result of an earlier time. The program names the folder of its
-    source as the one in which it was compiled."""
+    """Compiles SOURCE, an absolute path, to PATH, or copies an earlier result. The program records
+    the folder of its source as the one in which it was compiled."""
     assert "-gsplit-dwarf" not in flags, "it writes a second file"
     kept = os.path.join(FOLDER, key(compiler, source, flags))
     if not os.path.exists(kept):

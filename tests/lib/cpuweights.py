@@ -1,4 +1,5 @@
-"""The CPU time represented by each record, written from prof2pbin.1 and raw.5 only, as plainly as possible.
+"""The CPU time represented by each record, written only from prof2pbin.1 and raw.5, as simply as
+possible.
 
 SPDX-License-Identifier: MIT
 """
@@ -14,7 +15,8 @@ GAP_WANTED, GAP_MEAN, GAP_LEAST = 20, 8, 50_000_000
 
 
 def by_start(items, key):
-    """The ITEMS of each KEY, in the order of their starts; those that start at once in that of the file."""
+    """The ITEMS of each KEY, ordered by start, and by their order in the file if starts are
+    equal."""
     groups = {}
     for item in sorted(items, key=lambda x: x.start):
         groups.setdefault(key(item), []).append(item)
@@ -22,7 +24,7 @@ def by_start(items, key):
 
 
 def last_started(ordered, time):
-    """The last of ORDERED with start <= TIME, else the first; None if it is empty."""
+    """The last of ORDERED with start <= TIME, else the first; None if ORDERED is empty."""
     started = [x for x in ordered if x.start <= time]
     return started[-1] if started else ordered[0] if ordered else None
 
@@ -72,7 +74,8 @@ def least_gap(facts):
 
 
 def stretches_exact(thread, gap):
-    """[[sightings, CPU time]]; sightings are (where, weight). Notes when bursts began, and the ages of sightings in these."""
+    """Returns [[sightings, CPU time]]; sightings are (where, weight). Notes the beginnings of
+    bursts, and the ages of sightings in them."""
     out, sightings, cpu, seen, in_gap, after_gap = [], [], 0, 0, False, 0
     thread.first, thread.begins, thread.ages, thread.alone, total = None, [], {}, set(), 0
     for record in thread.records:
@@ -131,7 +134,7 @@ def finish(out, sightings, cpu):
 
 
 def process_of(image, ext):
-    """The first image of a process: exec does not begin another one."""
+    """The first image of a process: exec does not begin another process."""
     own = sorted((i for i in ext.images if i.pid == image.pid), key=lambda i: i.start)
     at = [id(i) for i in own].index(id(image))
     while at > 0 and own[at].how == EXEC:
@@ -140,10 +143,11 @@ def process_of(image, ext):
 
 
 def levels(thread, ext, used):
-    """USED: CPU times of processes. Those of LEAST_KNOWN keep theirs."""
+    """The groups that THREAD belongs to. USED: CPU times of processes; those with at least
+    LEAST_KNOWN keep theirs."""
     process = process_of(thread.image, ext) if thread.image else ("pid", thread.task.pid if thread.task else 0)
     name = thread.task.name if thread.task else ""
-    if thread.task and thread.task.tid >> 30:  # all threads of the process that were never seen, of any name
+    if thread.task and thread.task.tid >> 30:  # all threads of the process that were never seen
         name = None
     alone = thread.image and used[process] >= LEAST_KNOWN
     program = process if alone else thread.image.path if thread.image else None
@@ -151,7 +155,7 @@ def levels(thread, ext, used):
 
 
 def divide(extra, parts):
-    """EXTRA in proportion to PARTS, or equally, rounded so that nothing is lost."""
+    """Divides EXTRA in proportion to PARTS, or equally, rounded so that nothing is lost."""
     parts = parts if any(parts) else [1] * len(parts)
     whole, sum_, given, out = sum(parts), 0, 0, []
     for part in parts:
@@ -163,12 +167,12 @@ def divide(extra, parts):
 
 
 def is_collective(thread):
-    """Is it all threads of a process that were never found?"""
+    """Whether THREAD stands for all threads of a process that were never found."""
     return thread.task is not None and thread.task.tid >> 30 != 0
 
 
 def ages(thread):
-    """The CPU time of THREAD at each of its sightings, and in all."""
+    """The CPU time of THREAD at each of its sightings, and its total."""
     out, age = [], 0
     for record in thread.records:
         age += record[2]
@@ -178,7 +182,7 @@ def ages(thread):
 
 
 def strata_of(sightings):
-    """SIGHTINGS of a pool in order of age, in strata: (sightings, end)."""
+    """Divides the SIGHTINGS of a pool, in order of age, into strata: (sightings, end)."""
     wanted, out, at = max(1, len(sightings) // STRATUM), [], 0
     for i in range(1, wanted + 1):
         following = len(sightings) * i // wanted
@@ -193,7 +197,7 @@ def strata_of(sightings):
 
 
 def overlaps(strata, life):
-    """How much of a LIFE is in each of STRATA."""
+    """The part of a LIFE in each of STRATA."""
     begin, out = 0, []
     for _, end in strata:
         end = life if end is None else min(end, life)
@@ -203,7 +207,8 @@ def overlaps(strata, life):
 
 
 def stood_for(strata, lives):
-    """The CPU time of all threads by stratum, in any unit, for which sightings in threads of LIVES stand."""
+    """By stratum, in any unit: the CPU time of all threads that sightings in threads of LIVES
+    represent."""
     seen = [1.0] * len(strata)
     for _ in range(ROUNDS):
         sums = [0.0] * len(strata)
@@ -219,7 +224,7 @@ def stood_for(strata, lives):
 
 
 def stratum_times(strata, pool, cpu, complete):
-    """CPU, the time of the POOL, by stratum."""
+    """Divides CPU, the time of the POOL, among strata."""
     known = [sum(x) for x in zip(*(overlaps(strata, ages(t)[1]) for t in pool))]
     lives = [ages(t)[1] for t in pool]
     order = sorted((age, number, k, life) for number, (t, life) in enumerate(zip(pool, lives)) for k, (age, _) in enumerate(ages(t)[0]))
@@ -242,7 +247,7 @@ def stratum_times(strata, pool, cpu, complete):
 
 
 def by_age(pool, seen, cpu, complete):
-    """Gives the sightings of the threads SEEN of POOL the time CPU."""
+    """Divides CPU among the sightings of the threads SEEN of POOL."""
     sightings = sorted((age, number, k, where) for number, t in enumerate(seen) for k, (age, where) in enumerate(ages(t)[0]))
     strata = strata_of(sightings)
     times, weights = stratum_times(strata, pool, cpu, complete), {s[1:3]: 0 for s in sightings}
@@ -265,7 +270,7 @@ def sums_of(values):
 
 
 def within(begin, end, length, strata):
-    """How much of what a burst of LENGTH used from BEGIN to END is in each of STRATA."""
+    """The part of the time from BEGIN to END in a burst of LENGTH that is in each of STRATA."""
     out, low = [], begin
     for _, high in strata:
         high = min(end, end if high is None else length * high // WHOLE)
@@ -275,7 +280,8 @@ def within(begin, end, length, strata):
 
 
 def burst_times(thread, stretches, begin, end):
-    """The CPU time of each sighting of STRETCHES, which the thread used from BEGIN to END [its CPU time], by where; or None."""
+    """{where: CPU time} of each sighting of STRETCHES, which the thread used from BEGIN to END of
+    its CPU time; or None."""
     ends = thread.begins[1:] + [thread.ends[-1]]
     bursts = [(b, e) for b, e in zip(thread.begins, ends) if b < end and e > begin]
     if len(bursts) < LEAST_BURSTS or (end - begin) // len(bursts) < LEAST_BURST:
@@ -297,7 +303,8 @@ def burst_times(thread, stretches, begin, end):
 
 
 def by_bursts(thread, ends):
-    """Divides THREAD, whose stretches ended at ENDS of its CPU time as measured, by the ages of sightings in bursts."""
+    """Divides the CPU time of THREAD, whose stretches ended at ENDS of its measured CPU time, by
+    the ages of sightings in bursts."""
     if thread.first is None or len(thread.begins) < LEAST_BURSTS:
         return
     out, at = thread.stretches[:thread.first], thread.first
@@ -322,7 +329,7 @@ def by_bursts(thread, ends):
 
 
 def pools(group, short, size):
-    """The short threads and those not seen, by their order: SIZE samples or more in each pool."""
+    """The short threads and those not seen, in their order: at least SIZE samples in each pool."""
     samples, out = 0, []
     for t in group:
         if t in short or t.orphan and not is_collective(t):
@@ -342,7 +349,8 @@ def equally(whole, threads, own):
 
 
 def lacking(threads, ext):
-    """The CPU time of the first thread of the program is exact, so that others lack what is missing."""
+    """The threads that lack missing CPU time: all but the first thread of the program, whose CPU
+    time is exact."""
     first = ext.images[0].pid if ext.images else None
     return [t for t in threads if not (t.task and t.task.tid == t.task.pid == first)] or threads
 
@@ -358,11 +366,12 @@ def reduce(threads, whole):
 
 
 TICK = 4_000_000  # ns
-LEAST_KNOWN = 10_000_000  # ns: processes that are divided together
+LEAST_KNOWN = 10_000_000  # ns: processes with less are divided together
 
 
 def kernel_times(threads, ext, nominal):
-    """Gives threads what the kernel counted. Returns what each one gets as unsampled, by id."""
+    """Gives threads the time that the kernel counted. Returns the unsampled time of each thread, by
+    id."""
     own, recorded, rest = {id(t): 0 for t in threads}, {}, int(ext.facts.get("cpu_ns", 0))
     for pid in {image.pid for image in ext.images} if nominal else ():
         processes = []
@@ -392,7 +401,7 @@ def kernel_times(threads, ext, nominal):
         rest = max(0, rest - sum(recorded.values()))
         if rest >= counted:
             equally(rest - counted, lacking(others or threads, ext), own)
-        elif nominal and len({i.pid for i in ext.images}) == 1:  # perf events can count more
+        elif nominal and len({i.pid for i in ext.images}) == 1:  # perf events may count more
             reduce(others, rest)
     return own
 
@@ -407,7 +416,7 @@ def weigh(run, times, ext, equal=False):
         t.ends = sums_of(s[1] for s in t.stretches)
     more = kernel_times(threads, ext, nominal)
     rate = float(ext.facts.get("reached", 0)) or float(ext.facts.get("frequency", 0))
-    for t in threads:  # more than chance explains, and not the sum of the unseen threads of a process
+    for t in threads:  # more than chance explains, but no total of unseen threads of a process
         t.missed = t.orphan if rate and t.orphan * rate > 64e9 and not (t.task and t.task.tid >> 30) else 0
         t.orphan -= t.missed
     used = {}

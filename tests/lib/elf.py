@@ -1,4 +1,4 @@
-"""ELF files of 64 bits, little-endian, made of any sections: for files that no linker would make.
+"""64-bit little-endian ELF files with any sections, as no linker would make them.
 
 SPDX-License-Identifier: MIT
 """
@@ -6,7 +6,7 @@ import struct
 
 PROGBITS, SYMTAB, STRTAB = 1, 2, 3
 ALLOC_EXEC, COMPRESSED = 6, 0x800
-CODE = 0x1000  # where the code is, in the file and in memory
+CODE = 0x1000  # the offset of the code, in the file and in memory
 
 
 def symbols(members):
@@ -16,8 +16,8 @@ def symbols(members):
 
 
 def write(code_size, sections):
-    """SECTIONS: (name, type, flags, link, entry size, bytes, or the number of the section whose bytes they are).
-    Section 1 is .text: zeros, CODE_SIZE rounded up to whole pages."""
+    """SECTIONS: (name, type, flags, link, entry size, contents: bytes, or the number of the section
+    that has them). Section 1 is .text: zeros, CODE_SIZE rounded up to whole pages."""
     code_size += -code_size % 4096
     names = bytearray(b"\0.text\0.shstrtab\0")
     body, heads, places = bytearray(), [], {}

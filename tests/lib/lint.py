@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import sources
 
-# What the Makefile compiles with, as far as it changes the meaning of a file.
+# Options of the Makefile that change the meaning of a file.
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", '-DPBIN_TOOLS_VERSION="0"', "-I."]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 WORKERS = os.cpu_count() or 2
@@ -29,7 +29,7 @@ ANALYZER = "@" + os.path.join(sources.ROOT, ".gcc-analyzer")
 
 
 def output_of(argv, root, stdin=""):
-    """What the checker prints, "" if it exits with 0."""
+    """The output of the checker, "" if it exits with 0."""
     done = subprocess.run(argv, cwd=root, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False)
     return "" if done.returncode == 0 else done.stdout or f"{argv[0]}: exit status {done.returncode}"
@@ -44,7 +44,7 @@ def each(function, paths):
 # ---- results of slow checkers are kept while a file and all that it includes stay as they are ----
 
 def closure(root, path, seen):
-    """Adds PATH and what it includes of the tree, directly or not, to SEEN."""
+    """Adds PATH to SEEN, and all files of the tree that it includes, directly or not."""
     if path not in seen and os.path.exists(os.path.join(root, path)):
         seen.add(path)
         for target in sources.includes(root, path):
@@ -71,14 +71,15 @@ def version(program):
 
 
 class Kept:
-    """The result of ARGV with STDIN for the file PATH, in build/checked. EXTRA: more files that it depends on."""
+    """The result of ARGV with STDIN for the file PATH, kept in build/checked. EXTRA: more files
+    that it depends on."""
 
     def __init__(self, argv, root, path, extra=(), stdin=""):
         self.place = os.path.join(CACHE, os.path.basename(argv[0]), path.replace("/", "_"))
         self.key = digest(root, path, [*argv, stdin], list(extra))
 
     def read(self):
-        """The findings; None if they are not there, or something has changed since."""
+        """The findings; None if there are none stored, or something has changed since."""
         try:
             with open(self.place, encoding="utf-8") as file:
                 old = json.load(file)
@@ -94,8 +95,8 @@ class Kept:
 
 
 def cached(argv, root, path, extra=(), stdin=""):
-    """As output_of, from build/checked if the result for PATH and all that it depends on is there.
-    Results of scratch trees are not kept."""
+    """Like output_of, but from build/checked if the result for PATH and everything that it depends
+    on is there. Results of scratch trees are not kept."""
     if root != sources.ROOT:
         return output_of(argv, root, stdin)
     kept = Kept(argv, root, path, extra, stdin)
@@ -118,15 +119,15 @@ def comes_first(root, path):
 
 
 def headers_alone(root):
-    """Each header in a file of its own."""
+    """Compiles each header in a file of its own."""
     argv = ["gcc", *FLAGS, *WARNINGS, "-fsyntax-only", "-x", "c", "-"]
     return each(lambda path: "" if comes_first(root, path) else cached(argv, root, path, stdin=f'#include "{path}"\n'),
                 sources.files(root, ".h"))
 
 
 def was_built_with_analyzer(root, path):
-    """Whether the build has looked at PATH: objects name the options that they were compiled with. (.ci/run gives WERROR=@.gcc-analyzer,
-    which takes a quarter less time than to compile twice.)"""
+    """Whether the build has analyzed PATH: objects record the options that they were compiled with.
+    (.ci/run gives WERROR=@.gcc-analyzer, which takes a quarter less time than compiling twice.)"""
     object_, needed = os.path.join(root, "build", path[:-2] + ".o"), closure(root, path, set())
     try:
         with open(object_, "rb") as file:
@@ -138,7 +139,8 @@ def was_built_with_analyzer(root, path):
 
 
 def analyzer(root):
-    """What is installed: a test that leaks does no harm, and clang-tidy looks at all files."""
+    """Analyzes installed code only: a test that leaks does no harm, and clang-tidy checks all
+    files."""
     argv = ["gcc", *FLAGS, "-O1", ANALYZER, "-S", "-o", "/dev/null"]
     return each(lambda path: "" if was_built_with_analyzer(root, path) else cached([*argv, path], root, path, [".gcc-analyzer"]),
                 sources.files(root, ".c", folders=sources.LAYERS))
@@ -150,8 +152,8 @@ def clang_tidy_settings(root):
 
 
 def clang_tidy(root):
-    """Several files in a process, as its start takes a sixth of the time: those of a process that finds nothing are
-    clean, the others are looked at one by one."""
+    """Checks several files in a process, because its start takes a sixth of the time: if a process
+    finds nothing, its files are clean; otherwise, they are checked one by one."""
     settings, paths = clang_tidy_settings(root), sources.files(root, ".c")
 
     def command(*group):
@@ -175,7 +177,7 @@ def clang_tidy(root):
 
 
 def clang_format(root):
-    """One process for all files: most of its time is the start."""
+    """A single process checks all files, because most of its time is the start."""
     paths = sources.files(root, ".c", ".h", ".cpp")
     lines = output_of(["clang-format-14", "--dry-run", "-Werror", *paths], root).splitlines()
     for path in paths:
@@ -191,7 +193,8 @@ def is_shell(root, path):
 
 
 def shellcheck(root):
-    """Scripts are what ends in .sh (tests/run gives it to bash) or says so in the first line."""
+    """Scripts are files that end in .sh (tests/run gives them to bash) or name a shell in the first
+    line."""
     paths = [p for p in sources.files(root, "", folders=(".ci", *sources.LAYERS, "samples", "tests"))
              if is_shell(root, p)]
 

@@ -1,5 +1,6 @@
-"""What prof2pbin makes of the ptrace engine: looks at threads at random moments, and CPU times that are divided equally among 16 looks
-which found a thread running, or up to a sample without threads.
+"""Profiles as prof2pbin makes them of the ptrace engine: looks at threads at random moments, and
+CPU times that are divided equally among 16 looks that found a thread running, or up to a sample
+without threads.
 
 SPDX-License-Identifier: MIT
 """
@@ -9,13 +10,14 @@ import itertools
 import pbin
 
 MS = 1_000_000
-WATTS, IDLE_WATTS = (5, 15, 10, 30), 4  # of f0 and f1 in the first thread, f2 and f3 in the second; all the time
+WATTS, IDLE_WATTS = (5, 15, 10, 30), 4  # of f0 and f1 in the first thread, f2 and f3 in the second; always
 SHARED_BY, SHARED_AT_UPDATE = 16, 2
-OFF = 3  # ms for which a thread has to wait for a CPU
+OFF = 3  # time for which a thread has to wait for a CPU [ms]
 
 
 class Thread:
-    """Stays: until when, with how much CPU time and energy so far, in which row, and whether it runs."""
+    """Stays: their ends, the CPU time and energy up to there, the row, and whether the thread
+    runs."""
 
     def __init__(self, rng, number, seconds, on, stays, sleep):
         self.ends, self.stays, self.shared, self.known = [], [], [], 0.0
@@ -46,7 +48,7 @@ class Thread:
         return cpu - rest, joule - (rest * WATTS[row] * 1e-9 if runs else 0), row, runs
 
     def share(self, samples, t):
-        """Divides the CPU time since it was known among the looks."""
+        """Divides the CPU time since it was last known among the looks."""
         cpu = self.at(t)[0]
         for n, (sample, place) in enumerate(self.shared):
             thread, row, _ = samples[sample][2][place]
@@ -62,9 +64,11 @@ def moments(rng, mean, end):
 
 
 def record(rng, seconds, threads=2, hertz=3300, update=MS, marked=0.1, missed=0.0, on=6, stays=(5, 8), sleep=4, noise=0.0):
-    """Samples, and the energy of each row. The sensor is updated every UPDATE ns; the part MARKED of updates is seen at once, by a sample
-    without threads. A look takes the part MISSED of running threads for waiting. Threads stay for STAYS ms in both of their functions,
-    then sleep for SLEEP ms; every ON ms they have to wait for a CPU. Updates have an error of NOISE J."""
+    """Returns samples, and the energy of each row. The sensor is updated every UPDATE ns; the
+    fraction MARKED of updates is seen at once, by a sample without threads. The fraction MISSED of
+    running threads is taken for waiting. Threads stay for STAYS ms in both of their functions, then
+    sleep for SLEEP ms; every ON ms they have to wait for a CPU. Updates have an error of NOISE
+    J."""
     ran = [Thread(rng, n, seconds + 0.1, on, stays, sleep) for n in range(threads)]
     joules = [4e-9 * t + sum(thread.at(t)[1] for thread in ran) for t in range(0, int(seconds * 1e9) + 1, update)]
     joules = [j + rng.gauss(0, noise) for j in joules] if noise else joules

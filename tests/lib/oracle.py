@@ -1,7 +1,7 @@
 """A second implementation of the arithmetic: time and energy of each row, in exact rationals.
 
-Time is conserved (all rows together = the CPU time that threads used), energy is conserved (= the
-energy of the run).
+Time is conserved (all rows together have the CPU time that threads used), energy is conserved (all
+rows together have the energy of the run).
 SPDX-License-Identifier: MIT
 """
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ BILLION, MILLION = 10**9, 10**6
 @dataclass
 class Row:
     samples: int = 0   # observations of a thread
-    entries: int = 0   # None: not known
+    entries: int = 0   # None: unknown
     time: Fraction = Fraction(0)    # [s]
     energy: Fraction = Fraction(0)  # [J]
 
     @property
     def power(self):
-        """Mean power [W], None without time."""
+        """Mean power [W], None if there is no time."""
         return self.energy / self.time if self.time else None
 
 
@@ -88,7 +88,7 @@ def attribute(samples, key, *, wall, watts, times=None, has_cpu=True, cpus=None)
 
 
 def thread_numbers(sample, deltas, place):
-    """A thread that reuses a tid is another one."""
+    """A thread that reuses a tid gets a new number."""
     for thread, (_, new) in zip(sample.threads, deltas):
         number, where = place.get(thread.tid, (0, None))
         place[thread.tid] = number + new, where

@@ -1,4 +1,5 @@
-"""What prof2pbin makes of the perf engine: sightings after equal CPU times, among which the CPU time of a window is divided.
+"""Profiles as prof2pbin makes them of the perf engine: sightings after equal CPU times, among which
+the CPU time of a window is divided.
 
 SPDX-License-Identifier: MIT
 """
@@ -10,11 +11,11 @@ import pbin
 
 MS = 1_000_000
 BATCH, IDLE_WATTS = 8, 4
-OPEN_WINDOW, SHARED_BY = 10 * MS, 8  # a window that does not end with an update lasts at least that long, and has so many sightings
+OPEN_WINDOW, SHARED_BY = 10 * MS, 8  # minimum of a window that does not end with an update
 
 
 class Program:
-    """Stays (end, CPU time at the end, row or None) [ns]; stays are (ns, row), again and again."""
+    """Stays (end, CPU time at the end, row or None) [ns], made of STAYS (ns, row)."""
 
     def __init__(self, seconds, stays):
         self.stays, self.before, t, cpu, by_row = [], [], 0.0, 0.0, {}  # BEFORE each stay: CPU time by row
@@ -33,7 +34,7 @@ class Program:
         return cpu - (0 if row is None else end - t)
 
     def when(self, cpu):
-        """The moment at which CPU has been used, and the row that ran; None after the end."""
+        """The moment at which the thread has used CPU, and the row that ran; None after the end."""
         n = bisect.bisect_left(self.cpu_ends, cpu)
         if n == len(self.stays):
             return None
@@ -50,7 +51,7 @@ class Program:
 
 
 def intervals(rng, mean, each):
-    """Of CPU time between sightings: independent ones, or batches of equal ones."""
+    """CPU times between sightings: independent ones, or batches of equal ones."""
     if each:
         while True:
             yield mean * (0.05 + 0.95 * rng.expovariate(1))
@@ -58,7 +59,7 @@ def intervals(rng, mean, each):
 
 
 def sightings(rng, program, mean, each):
-    """(time, row, the CPU time that it stands for)"""
+    """(time, row, the CPU time that the sighting represents)"""
     cpu, out = 0.0, []
     for interval in intervals(rng, mean, each):
         cpu += interval
@@ -69,8 +70,8 @@ def sightings(rng, program, mean, each):
 
 
 def record(rng, program, seconds, watts, mean=MS, update=10 * MS, aligned=True, each=False, lag=0):
-    """Samples, and the energy of each row. ALIGNED: CPU time is counted where the sensor is updated, which shows what it measured
-    LAG ns later."""
+    """Returns samples, and the energy of each row. ALIGNED: CPU time is counted when the sensor is
+    updated, which shows its measurements LAG ns later."""
     seen, samples = sightings(rng, program, mean, each), []
     state = {"last": 0, "counted": 0.0, "next": 0}
     power = [IDLE_WATTS + sum(watts[row] * (b.get(row, 0) - a.get(row, 0)) for row in watts) / update

@@ -1,5 +1,6 @@
-"""pbin files, written and read in plain python after formats/pbin/pbin.5 alone: profiles that the C code did not make. Only their
-checksums are by libxxhash, which tests/selfcheck compares with xxh3.py.
+"""pbin files, written and read in plain Python from formats/pbin/pbin.5 alone: profiles that are
+not made by the C code. Only their checksums are computed by libxxhash, which tests/selfcheck
+compares with xxh3.py.
 
 SPDX-License-Identifier: MIT
 """
@@ -60,7 +61,7 @@ class Sample:
     interval_ns: int
     value: float
     entries: list      # of (thread number, location number, CPU time [ns])
-    equal: list = None  # CPU times of the entries if sightings share them equally [ns]; None: the same
+    equal: list = None  # CPU times if sightings share them equally [ns]; None: as in entries
 
 
 @dataclass
@@ -77,7 +78,7 @@ class Run:
 class Row:
     key: tuple
     samples: Fraction
-    entries: int       # None: not known
+    entries: int       # None: unknown
     runs: int
     time: Fraction
     energy: Fraction
@@ -118,7 +119,8 @@ class Profile:
     sources: list = field(default_factory=list)   # (name, kind, unit, scope, per count, period, role, help)
     readings: list = field(default_factory=list)  # (source, time, value, busy)
     values: dict = field(default_factory=dict)    # source number: a value per sample
-    # CPU time of the machine in the interval of each sample [ns]; as read, (samples, CPU time) of runs of them
+    # CPU time of the machine in the interval of each sample [ns]; as read: (samples, CPU time) of
+    # groups of intervals
     busy: list = field(default_factory=list)
 
 
@@ -146,11 +148,11 @@ def block(kind, payload, checksum=xxh3):
 
 
 def column(values):
-    """Least width by its spread; what is packed is bit for bit what pbin.5 says."""
+    """The least width for the range of values; the packed bits are those that pbin.5 describes."""
     base = min(values, default=0)
     width = (max(values, default=0) - base).bit_length()
     packed = 0
-    if width and len(values) > 64:  # one number of all bits is quadratic: by pieces of whole bytes
+    if width and len(values) > 64:  # one shifted number is quadratic: use pieces of whole bytes
         return column_head(width, base) + b"".join(pack(values[i:i + 64], width, base)
                                                    for i in range(0, len(values), 64))
     return column_head(width, base) + pack(values, width, base) if width else column_head(0, base)
@@ -168,7 +170,7 @@ def pack(values, width, base):
 
 
 def meta_block(fields, checksum=xxh3):
-    """FIELDS by name; one that is not in the table of fields is (type, value)."""
+    """FIELDS by name; a field that is not in the table is (type, value)."""
     out = struct.pack("<I", len(fields))
     for name, value in fields.items():
         kind = FIELDS.get(name)
@@ -193,7 +195,7 @@ def sample_columns(samples):
 
 
 class Writer:
-    """Blocks in the order of the calls; `finish` puts the trailer that fits them."""
+    """Blocks in the order of the calls; `finish` adds the matching trailer."""
 
     def __init__(self, meta, checksum=xxh3, version=1):
         self.checksum, self.parts = checksum, [SIGNATURE + struct.pack("<II", version, 0)]
@@ -207,7 +209,7 @@ class Writer:
         self.parts.append(block(kind, payload, self.checksum))
 
     def string(self, *texts):
-        """Numbers of TEXTS, defined where they are new."""
+        """Numbers of TEXTS, which are defined if they are new."""
         new = [t for t in dict.fromkeys(raw(t) for t in texts) if t not in self.strings]
         for t in new:
             self.strings[t] = len(self.strings)
@@ -247,7 +249,7 @@ class Writer:
         self.block("SMPL", sample_columns(samples))
 
     def put_busy(self, busy, each=1):
-        """In runs of EACH samples."""
+        """In groups of EACH samples."""
         runs = [busy[i:i + each] for i in range(0, len(busy), each)]
         self.block("busy", struct.pack("<I", len(runs)) + b"".join(struct.pack("<IQ", len(r), sum(r)) for r in runs))
 
@@ -335,7 +337,7 @@ class Writer:
 
 
 def write(profile, batch=500, checksum=xxh3):
-    """PROFILE as bytes, BATCH samples a block."""
+    """PROFILE as bytes, with BATCH samples per block."""
     w = Writer(profile.meta, checksum)
     for put, what in ((w.put_maps, profile.maps), (w.put_threads, profile.threads),
                       (w.put_locations, profile.locations), (w.put_runs, profile.runs),

@@ -1,5 +1,5 @@
-"""Profiles to be drawn: programs with any names and number of functions, runs with any number of threads; and the pixels
-of pictures.
+"""Profiles for pictures: programs with any names and number of functions, runs with any number of
+threads; and the pixels of pictures.
 
 SPDX-License-Identifier: MIT
 """
@@ -16,7 +16,8 @@ SLOT = 16  # bytes of a function
 
 
 def build(folder, label, names):
-    """An ELF file with the functions NAMES (any bytes but NUL), SLOT bytes each; returns its path."""
+    """Writes an ELF file with the functions NAMES (any bytes except NUL), SLOT bytes each; returns
+    its path."""
     lines, names = [".text", ".globl _start", "_start: nop"], [n.encode() for n in names]
     holders = [f"f{i:07d}" + "x" * (len(n) - 8) for i, n in enumerate(names)]  # as long as the name, at least 8
     for name in holders:
@@ -27,7 +28,7 @@ def build(folder, label, names):
     subprocess.run(["gcc", "-nostdlib", "-no-pie", "-o", path, source], check=True)
     with open(path, "rb") as f:
         data = f.read()
-    for holder, name in zip(holders, names):  # names that assemblers reject
+    for holder, name in zip(holders, names):  # assemblers reject some names
         data = data.replace(b"\0" + holder.encode() + b"\0", b"\0" + name.ljust(len(holder), b"\0") + b"\0")
     with open(path, "wb") as f:
         f.write(data)
@@ -35,7 +36,7 @@ def build(folder, label, names):
 
 
 def addresses(path):
-    """First address of the functions, which follow _start one after the other."""
+    """First addresses of the functions, which follow _start one after the other."""
     out = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE, check=True).stdout.decode()
     for line in out.splitlines():
         words = line.replace("[ ", "[").split()
@@ -45,8 +46,8 @@ def addresses(path):
 
 
 def make_run(path, functions, samples=2000, threads=1, seed=1, step_us=1000, scale=None):
-    """Each thread walks through phases with a few functions each; the power follows the phase. SCALE: factors by
-    function number for its share."""
+    """Each thread walks through phases with a few functions each; the power depends on the phase.
+    SCALE: factors for the shares, by function number."""
     rng = random.Random(seed)
     first, segment = addresses(path), program.executable_segment(path)
     base = segment[1] // program.PAGE * program.PAGE
@@ -72,7 +73,7 @@ def make_run(path, functions, samples=2000, threads=1, seed=1, step_us=1000, sca
 
 
 def names_of(count):
-    """Names as C++ programs have them: some short, some very long."""
+    """Names as in C++ programs: some short, some very long."""
     rng, out = random.Random(7), []
     for i in range(count):
         if i % 5 == 3:

@@ -1,4 +1,4 @@
-"""The priority of test files that compute for long beside files that measure time.
+"""The priority of test files that compute for long while other files measure time.
 
 SPDX-License-Identifier: MIT
 """
@@ -8,11 +8,12 @@ LOWEST = 15
 
 
 def lower(nice=LOWEST, pid=0):
-    """Lowers the priority of process PID (0: this one) and of all that it starts. tests/run starts each file in a session of its
-    own, and with sched_autogroup_enabled, nice values compare only processes of one session: sessions have their own."""
+    """Lowers the priority of process PID (0: this one) and of all that it starts. tests/run starts
+    each file in a session of its own. With sched_autogroup_enabled, nice values are only compared
+    within a session; sessions have nice values of their own."""
     os.setpriority(os.PRIO_PROCESS, pid, nice)
     try:
         with open(f"/proc/{pid or 'self'}/autogroup", "w", encoding="ascii") as group:
             group.write(str(nice))
-    except OSError:  # a kernel without groups of sessions
+    except OSError:  # a kernel without autogroups
         pass

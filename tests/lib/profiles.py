@@ -24,7 +24,7 @@ def make_locations(rng, count):
 
 
 def make_threads(rng, count):
-    """Some numbers are used twice: another process, or another thread later."""
+    """Some numbers are used twice: by another process, or by a later thread."""
     return [pbin.Thread(rng.randrange(100, 100 + count), rng.choice((0, 77, 78)), rng.choice(COMMS))
             for _ in range(count)]
 
@@ -45,7 +45,7 @@ def make(seed, samples=120, threads=5, locations=30, gaps=0, **meta):
     rng = random.Random(seed)
     fields = {"name": f"run{seed}", "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": 2, "cpu_time": 1,
               "times": 1, "latency_ns": 50_000 * samples, "samples": samples, "dialect": "test", **meta}
-    # the files of a set of runs describe the same program
+    # all profiles of a set of runs describe the same program
     same = random.Random(1)
     profile = pbin.Profile(fields, make_threads(same, threads), make_locations(same, locations))
     here = {"count": locations}

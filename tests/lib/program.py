@@ -1,4 +1,4 @@
-"""Small programs that tests compile, and what nm and the program headers say about them.
+"""Small programs that tests compile, and facts about them from nm and the program headers.
 
 SPDX-License-Identifier: MIT
 """
@@ -46,7 +46,7 @@ def executable_segment(path):
 
 
 class Program:
-    """A compiled program as it is mapped: PIE at BASE, otherwise where it was linked."""
+    """A compiled program as it is mapped: at BASE if it is a PIE, otherwise where it was linked."""
 
     def __init__(self, path, base=0):
         self.path, self.label, self.base = path, os.path.basename(path), base

@@ -28,7 +28,7 @@ class Sample:
     value: float
     threads: list = field(default_factory=list)
     time_us: int = 0  # absolute clock
-    raw_value: bytes = None  # pperf: these bytes are the value
+    raw_value: bytes = None  # pperf: the bytes of the value
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Map:
     address: int
     size: int
     label: str
-    offset: int = 0  # in the file; only the raw extension knows it
+    offset: int = 0  # in the file; only the raw extension contains it
     build_id: str = ""
     path: str = ""
     after: bytes = b""  # after the label
@@ -54,7 +54,8 @@ class Run:
 # ---- pieces ------------------------------------------------------------------------------------
 
 def header(run, magic, order, middle=b"", samples=None, maps=None):
-    """32 bytes, or 32 + len(MIDDLE): pperf has the size of a PMU value in front of the number of maps."""
+    """32 bytes, or 32 + len(MIDDLE): pperf has the size of a PMU value before the number of
+    maps."""
     count = len(run.samples) if samples is None else samples
     return (struct.pack(order + "IQQQ", magic, run.wall_us, run.latency_us, count) + middle +
             struct.pack(order + "I", len(run.maps) if maps is None else maps))
@@ -107,7 +108,8 @@ def record(dialect, sample, order, pmu="d"):
 # ---- whole files -------------------------------------------------------------------------------
 
 def aggregated_table(run):
-    """What the aggregated dialect keeps: {pc: [observations, summed current]}, key None outside the maps.
+    """The contents of the aggregated dialect: {pc: [observations, summed current]}, key None
+    outside the maps.
 
     A sample's current is shared by its threads, so that the run's charge is conserved."""
     table = {}
@@ -138,7 +140,7 @@ def pmu_size(pmu):
 
 
 def write(run, dialect, late=False, order="<", pmu="d", magic=None):
-    """The file as bytes. LATE: maps after the samples. MAGIC None: as documented."""
+    """The file as bytes. LATE: maps follow the samples. MAGIC None: as documented."""
     if dialect == "intrvelf-aggregated":
         return write_aggregated(run, order)
     if magic is None:
@@ -150,7 +152,7 @@ def write(run, dialect, late=False, order="<", pmu="d", magic=None):
 
 
 def killed(run, dialect, order="<", pmu="d"):
-    """What a killed sampler leaves: a zeroed header, good records, no maps."""
+    """The file that a killed sampler leaves: a zeroed header, good records, no maps."""
     size = 36 if dialect == "pperf" else 32
     return bytes(size) + b"".join(record(dialect, s, order, pmu) for s in run.samples)
 
@@ -197,14 +199,16 @@ def done_block(samples):
 
 
 def extension(run, times_ns, facts=None, names=None, done=True):
-    """What follows the last documented byte; TIMES_NS since the start of the run, one for each sample."""
+    """The bytes after the last documented byte; TIMES_NS since the start of the run, one for each
+    sample."""
     out = SIGNATURE + info_block(facts or {}) + maps_block(run.maps) + threads_block(names or {})
     out += time_blocks(times_ns)
     return out + (done_block(len(run.samples)) if done else b"")
 
 
 def spool(run, times_ns, per_block=50, facts=None):
-    """The sampler's unfinished file: zeros for a header, then blocks with the samples in them."""
+    """The sampler's unfinished file: zeros in place of a header, then blocks that contain the
+    samples."""
     out = [bytes(32), SIGNATURE, info_block(facts or {}), maps_block(run.maps)]
     for at in range(0, len(run.samples), per_block):
         part = run.samples[at:at + per_block]
@@ -316,7 +320,7 @@ def reading_bytes(r):
 
 
 def definitions(ext):
-    """Blocks of everything that is not about samples."""
+    """Blocks of everything that does not concern samples."""
     out = info_block(ext.facts) + counted("imgs", [image_bytes(i) for i in ext.images])
     out += counted("mapx", [mapping_bytes(m) for m in ext.mappings])
     out += counted("task", [task_bytes(t) for t in ext.tasks])
@@ -352,7 +356,8 @@ def extended(run, times_ns, ext, flags=True, per_block=65536):
 
 
 def extended_spool(run, times_ns, ext, per_block=50):
-    """What a killed sampler leaves: rows and flags in turns, each reading before the rows that are later."""
+    """The file that a killed sampler leaves: rows and flags alternate, and each reading precedes
+    later rows."""
     out, first, readings = [bytes(32), SIGNATURE, definitions(ext)], 0, list(ext.readings)
     for at in range(0, len(run.samples), per_block):
         part = run.samples[at:at + per_block]

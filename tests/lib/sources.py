@@ -1,4 +1,4 @@
-"""What the C files of a tree include and how long their functions are.
+"""The includes of the C files of a tree, the lengths of their functions, and other checks.
 
 Every function takes the ROOT of a tree, so that a test can plant a fault in a scratch folder, and returns a
 list of findings, a text each: empty if all is well.
@@ -10,7 +10,8 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# A layer includes only layers of a smaller number. analyze/ has an order of its own inside, by the same rule.
+# A layer includes only layers with smaller numbers. Inside, analyze/ has an order of its own, by
+# the same rule.
 LAYERS = {"base": 0, "formats": 1, "record": 2, "analyze": 2, "convert": 3, "plot": 3}
 FOLDERS = {"analyze/code": 0, "analyze/statistics": 0, "analyze/attribute": 1, "analyze/aggregate": 2,
            "analyze/compare": 3, "analyze/annotate": 3, "analyze/callgraph": 3, "analyze/dump": 3}
@@ -33,7 +34,8 @@ def lines_of(root, path):
 
 
 def includes(root, path):
-    """The files of the tree that PATH includes: {path: line number}. Those of the system are not among them."""
+    """The files of the tree that PATH includes: {path: line number}, without those of the
+    system."""
     found = {}
     for number, line in enumerate(lines_of(root, path), 1):
         match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
@@ -49,7 +51,7 @@ def include_graph(root):
 
 
 def upward_includes(root):
-    """Includes that do not point downward, from layer to layer and from folder to folder of analyze/."""
+    """Includes that do not point downward, between layers or between folders of analyze/."""
     found = []
     for path, targets in include_graph(root).items():
         for target, line in targets.items():
@@ -61,7 +63,8 @@ def upward_includes(root):
 
 
 def elf_readers(root, home="formats/elf/"):
-    """Lines outside HOME that read ELF files themselves: with libelf or libdwarf, or by their magic number and headers."""
+    """Lines outside HOME that read ELF files themselves: by libelf or libdwarf, or by the ELF magic
+    number and headers."""
     reads = re.compile(r'#\s*include\s*<(libelf|gelf)\.h>|\bELFMAG|\\(x7f|177)"?\s*"?ELF|\bElf(32|64)_(Ehdr|Shdr|Phdr|Sym)\b|\bdwarf_(elf_)?init(_b|_path)?\(')
     return [f"{path}:{number}: only {home} reads ELF files"
             for path in files(root, ".c", ".h", folders=LAYERS) if not path.startswith(home)
@@ -69,7 +72,7 @@ def elf_readers(root, home="formats/elf/"):
 
 
 def other_guards(root):
-    """Headers whose include guard is not their path."""
+    """Headers whose include guard does not correspond to their path."""
     found = []
     for path in files(root, ".h", folders=(*LAYERS, "tests")):
         guard = re.sub(r"[^A-Z0-9]", "_", path.upper())
@@ -79,7 +82,7 @@ def other_guards(root):
     return found
 
 
-# Words that were found in messages, documents and comments, and what to write instead.
+# Words that were found in messages, documents and comments, and better ones.
 STIFF = {r"(?<!there )\bis no (?!longer\b|more\b)\w+": "is not a ...", r"\b(told|tells?)\b(?! (them )?apart)": "reports, shows",
          r"\b(stands?|lies?) (at|within)\b": "is at, is between", r"\bbehind the end\b": "after the end",
          r"\banother \w+ than\b": "... other than", r"\bwhole number from\b": "an integer >= ...",
@@ -87,7 +90,7 @@ STIFF = {r"(?<!there )\bis no (?!longer\b|more\b)\w+": "is not a ...", r"\b(told
 
 
 def stiff_words(root, folders=LAYERS):
-    """Such words in C files, man pages and documents."""
+    """Uses of such words in C files, man pages and documents."""
     documents = [path for path in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md") if os.path.exists(os.path.join(root, path))]
     return [f"{path}:{number}: '{match[0]}': write '{better}'"
             for path in documents + files(root, ".c", ".h", ".1", ".5", ".7", ".md", folders=(*folders, "docs", "samples"))
@@ -97,7 +100,7 @@ def stiff_words(root, folders=LAYERS):
 
 
 def glued_tags(root):
-    """Licence tags that share their line with prose."""
+    """Licence tags on the same line as prose."""
     return [f"{path}:{number}: the licence tag needs a line of its own"
             for path in files(root, ".c", ".h", ".1", ".5", ".7", ".py") if path not in ("tests/lib/sources.py", "tests/selfcheck/test_layout.py")
             for number, line in enumerate(lines_of(root, path), 1)
@@ -119,8 +122,8 @@ def cycles(graph):
 
 
 def module_graph(root):
-    """{module: modules}: x.c and x.h are module x. A header without a .c file of its own, as x_internal.h, is
-    not a module: a file that includes it depends on what it includes."""
+    """{module: modules}: x.c and x.h are module x. A header without a .c file of its own, such as
+    x_internal.h, is not a module: a file that includes it depends on the files that it includes."""
     graph, modules = include_graph(root), {}
 
     def targets(path, seen):
@@ -138,7 +141,7 @@ def module_graph(root):
 
 
 def include_cycles(root):
-    """Files that include each other, modules that do, and folders that do."""
+    """Files, modules and folders that include each other."""
     graph, folders = include_graph(root), {}
     for path, targets in graph.items():
         folder = os.path.dirname(path)
@@ -163,7 +166,8 @@ def functions(lines):
 
 
 def lost_files(root, document):
-    """Files of the layers, samples and tests that DOCUMENT names in `code` or links to, but that do not exist."""
+    """Files of the layers, samples and tests that do not exist although DOCUMENT names them in
+    `code` or links to them."""
     found = []
     for number, line in enumerate(lines_of(root, document), 1):
         for name in re.findall(r"`([\w.*/-]+/[\w.*/-]*)`|\]\(([\w.*/-]+)\)", line):

@@ -1,8 +1,8 @@
 """A second implementation of the default energy model, in rationals.
 
-A profile is cut into stretches of 1024 samples. The CPU time of an interval is half its first PC's and half its last PC's;
-energy between two updates of the sensor is shared by the CPU time there, as far as there was any. See
-analyze/attribute/stretch.h.
+A profile is cut into stretches of 1024 samples. The CPU time of an interval belongs half to its
+first and half to its last PC; the energy between two updates of the sensor is divided in proportion
+to the CPU time there, if there is any. See analyze/attribute/stretch.h.
 SPDX-License-Identifier: MIT
 """
 import functools
@@ -16,11 +16,11 @@ CLASSES = 16
 
 @dataclass
 class Sample:
-    ns: Fraction      # of the interval that it ends
-    rate: Fraction    # power in it; None: not a number
-    energy: Fraction  # of it
-    cpu: list         # (thread, CPU time [ns]) of each of its threads
-    busy: int = None  # CPU time of the machine in it; None: not known
+    ns: Fraction      # duration of the interval that it ends
+    rate: Fraction    # power in the interval; None: not a number
+    energy: Fraction  # energy of the interval
+    cpu: list         # (thread, CPU time [ns]) for each of its threads
+    busy: int = None  # CPU time of the machine in the interval; None: unknown
     used: Fraction = Fraction(0)  # CPU time in its interval
 
 
@@ -29,7 +29,7 @@ class Window:
     ns: Fraction = Fraction(0)
     cpu: Fraction = Fraction(0)
     energy: Fraction = Fraction(0)
-    parts: list = field(default_factory=list)  # (interval, from, to): 0 to 1 is all of it
+    parts: list = field(default_factory=list)  # (interval, from, to): 0 to 1 is the whole interval
 
     def add(self, samples, i, begin, end, energy):
         s = samples[i]
@@ -65,7 +65,8 @@ def leaps(samples):
 
 
 def updated_within(samples, i):
-    """The part of an interval's time and of its energy that are before the update of the sensor in it; None: there is none."""
+    """The parts of an interval's time and energy that precede the update of the sensor in it; None
+    if it has no update."""
     if not 2 <= i < len(samples) - 2 or not steady(samples, i - 1) or not steady(samples, i + 2):
         return None
     before, mean, after = (samples[k].rate for k in (i - 1, i, i + 1))
@@ -105,8 +106,8 @@ def in_turn(samples, cpus):
 
 
 def find_uses(samples, own=False):
-    """For each thread sample: how many intervals its CPU time was used in, and the thread sample that has half of it, unless
-    intervals are their samples' OWN."""
+    """For each thread sample: the number of intervals in which its CPU time was used, and the
+    thread sample that gets half of it, unless each sample has its OWN interval."""
     last, out = {}, []
     for i, s in enumerate(samples):
         uses = []
@@ -135,8 +136,8 @@ def add_uses(samples, uses):
 
 
 def place(samples, uses, price, cut):
-    """Energy of each thread sample: what CPU time cost before an update, or else half of that, goes to the thread's PC
-    before, if it ran there."""
+    """Energy of each thread sample: the cost of CPU time before an update, or else half of the
+    cost, goes to the thread's previous PC, if the thread ran there."""
     out = [[Fraction(0)] * len(s.cpu) for s in samples]
     for i, s in enumerate(samples):
         for k, ((_, cpu), (reach, before)) in enumerate(zip(s.cpu, uses[i])):
@@ -153,8 +154,9 @@ def place(samples, uses, price, cut):
 
 
 def level(samples, uses, price, most, rest, out):
-    """No thread sample gets more than the highest power: the excess goes to the sample that its thread shares its interval
-    with, then to those that cost about the same or the next lower price, if these have room, else to others."""
+    """No thread sample gets more than the highest power: the excess goes to the sample with which
+    its thread shares its interval, then to those that cost about the same or the next lower price,
+    if these have room, else to others."""
     def class_of(i):
         around = price[i, 1] + price[min(i + 1, len(samples) - 1), 0]
         part = around * CLASSES * (1 + SAME_POWER) / most / 2 if most else 0
@@ -196,7 +198,8 @@ def level(samples, uses, price, most, rest, out):
 
 
 def are_sighted(samples, uses):
-    """Does more than 5 % of the CPU time exceed the time in which it was used? In the first samples with 128 running threads."""
+    """Whether more than 5 % of the CPU time, in the first samples with 128 running threads, exceeds
+    the time in which it was used."""
     used = over = running = Fraction(0)
     for i, s in enumerate(samples):
         if running >= 128:
@@ -209,7 +212,7 @@ def are_sighted(samples, uses):
 
 
 def blocks(windows, least):
-    """Windows in a row that have at least this time together."""
+    """Groups of consecutive windows that last at least this time."""
     out, ns = [], 0
     for w in windows:
         if not out or ns >= least:
@@ -221,8 +224,8 @@ def blocks(windows, least):
 
 
 class Others:
-    """CPU time of other programs in a time, if it was more than two ticks of the kernel's clock in all. They want as many CPUs at
-    all times, and get them as far as the threads leave CPUs."""
+    """CPU time of other programs in a period, if it exceeds two ticks of the kernel's clock. They
+    need the same number of CPUs at all times, and get those that the threads leave."""
 
     def __init__(self, samples, sighted, cpus):
         self.wanted, self.room, self.sighted = Fraction(0), lambda ns, cpu: Fraction(0), sighted
@@ -250,7 +253,8 @@ class Others:
 
 
 def share_sighted(block, others):
-    """The price of CPU time in each window of a block, and the unused CPU time's part of the rest of its energy."""
+    """The price of CPU time in each window of a block, and the part of the remaining energy that
+    belongs to unused CPU time."""
     ns, cpu, energy = sum(w.ns for w in block), sum(w.cpu for w in block), sum(w.energy for w in block)
     theirs = others(ns, cpu)
     idle = max(Fraction(0), ns - cpu - theirs)
@@ -263,7 +267,8 @@ def share_sighted(block, others):
 
 
 def settle(samples, cpus, others=None, own=False):
-    """Returns the energy of each thread sample and the idle energy of each interval; other programs have the rest."""
+    """Returns the energy of each thread sample and the idle energy of each interval; the rest
+    belongs to other programs."""
     uses = find_uses(samples, own)
     add_uses(samples, uses)
     windows = make_windows(samples)
@@ -314,13 +319,13 @@ def settle(samples, cpus, others=None, own=False):
 
 
 def stretches(counts):
-    """Where stretches begin: every STRETCH samples, and where a selection begins or ends."""
+    """Beginnings of stretches: every STRETCH samples, and where a selection begins or ends."""
     return [i for i in range(len(counts)) if i % STRETCH == 0 or counts[i] != counts[i - 1]] + [len(counts)]
 
 
 def others_around(samples, begin, end, cpus):
-    """Others in the whole stretch around a part of it, which may be too short for the kernel's ticks; None: it is not
-    a part."""
+    """Others in the whole stretch around a part of it, which may be too short for the kernel's
+    ticks; None if it is a whole stretch."""
     first = begin - begin % STRETCH
     whole, part = samples[first:first + STRETCH], samples[begin:end]
     if len(whole) == len(part):
@@ -334,14 +339,16 @@ def others_around(samples, begin, end, cpus):
 
 
 def spread(samples, cpus=0, counts=None, own=False):
-    """The same for all samples of a profile. COUNTS: which samples are selected, None: all."""
+    """The same as settle for all samples of a profile. COUNTS: which samples are selected, None:
+    all."""
     return spread_once(tuple((s.ns, s.rate, s.energy, tuple(s.cpu), s.busy) for s in samples), cpus,
                        tuple(counts or [True] * len(samples)), own)
 
 
 @functools.lru_cache(maxsize=64)
 def spread_once(values, cpus, counts, own):
-    """Tables with other keys share out the same energy again: do not change what this returns."""
+    """Cached, because tables with other keys divide the same energy again: callers must not change
+    the result."""
     samples, out, idle = [Sample(ns, rate, energy, list(cpu), busy) for ns, rate, energy, cpu, busy in values], [], []
     if samples:
         first = samples[0]
@@ -356,6 +363,6 @@ def spread_once(values, cpus, counts, own):
 
 
 def ran(ns, threads, cpus):
-    """Without CPU times: each thread ran, within the number of CPUs."""
+    """CPU times where there are none: each thread ran, within the number of CPUs."""
     each = ns * Fraction(cpus, len(threads)) if cpus and len(threads) > cpus else ns
     return [(t, each) for t in threads]

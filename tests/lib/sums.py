@@ -1,4 +1,5 @@
-"""What pbin-aggregate must print for full pbin profiles: time, energy, samples and entries per key, exactly.
+"""The exact output of pbin-aggregate for full pbin profiles: time, energy, samples and entries per
+key.
 
 The second implementation of attribution, in rationals, from the definitions: time is the CPU time that threads
 used, energy is power times interval and is split by CPU time (the default model is in stretches.py).
@@ -15,13 +16,13 @@ import stretches
 
 KEYS = ("process", "thread", "comm", "binary", "file", "function", "inline", "line", "pc")
 BILLION = 10**9
-LARGEST = 2**30  # power [W] and energy of a sample [J] must be below, else it counts as 0
+LARGEST = 2**30  # power [W] and energy of a sample [J] must be below, or else count as 0
 
 
 @dataclass
 class Row:
     samples: int = 0
-    entries: int = 0    # None: not known
+    entries: int = 0    # None: unknown
     time: Fraction = Fraction(0)    # [s]
     energy: Fraction = Fraction(0)  # [J]
 
@@ -33,7 +34,7 @@ class Row:
 
 
 def complete(keys):
-    """The columns of a table with KEYS: a line without a file has its function in front of it."""
+    """The columns of a table with KEYS: a line without a file is preceded by its function."""
     at = keys.index("line") if "line" in keys and "file" not in keys and "inline" not in keys else len(keys)
     return keys[:at] + ("inline",) * (at < len(keys)) + keys[at:]
 
@@ -129,7 +130,7 @@ class Attribution:
         self.last, self.inside, self.phase = {}, {}, 0
         self.os_thread = self.find_os_threads()
         self.debt = self.at = self.wall = Fraction(0)
-        self.cpus = 1  # used at once, as far as is known
+        self.cpus = 1  # number of CPUs used at once, if known
         self.count = self.bad = 0
         n = self.meta.get("samples", 0)
         self.even = Fraction(self.meta.get("wall_ns", 0), n * BILLION) if n else Fraction(0)
@@ -138,7 +139,7 @@ class Attribution:
         self.scale = 0 if kind == pbin.NONE else Fraction(volts) if kind == pbin.CURRENT and volts else 1
 
     def label_selected(self, name):
-        """A label is not code: as if all its keys were the label."""
+        """A label is not code: it is selected as if all its keys were the label."""
         texts = lambda key: name
         o = self.options
         if o.external or any(text_matches(c, texts(c[0])) for c in o.exclude):
@@ -152,7 +153,7 @@ class Attribution:
         return self.rows.setdefault(key, Row())
 
     def key(self, *numbers):
-        """Of a thread and a location; None: they are excluded."""
+        """The key of a thread and a location; None if they are excluded."""
         if numbers not in self.keys:
             thread, location = self.profile.threads[numbers[0]], self.profile.locations[numbers[1]]
             self.keys[numbers] = tuple(value_of(k, thread, location) for k in self.options.keys) \
@@ -170,8 +171,8 @@ class Attribution:
         return row
 
     def find_os_threads(self):
-        """The first definition of each thread: one that follows with its tid and another name is the same thread renamed, with the
-        same name another thread."""
+        """The first definition of each thread: a later one with the same tid and another name is
+        the same thread renamed; with the same name, it is another thread."""
         found, latest = [], {}
         for i, t in enumerate(self.profile.threads):
             before = latest.get((t.pid, t.tid))
@@ -254,7 +255,7 @@ class Attribution:
             self.label("_idle").energy += power * interval
 
     def put_off(self, s, interval, power, rows, counts):
-        """The energy of a sample depends on those around it."""
+        """Postpones the energy of a sample, which depends on the samples around it."""
         threads = [t for t, _, _ in s.entries]
         cpu = [(t, Fraction(c)) for t, _, c in s.entries]
         if not self.meta.get("cpu_time"):

@@ -18,7 +18,7 @@ MB = 1 << 20
 
 
 def path(name):
-    """The tool's file; a test that needs one that is not built fails, it is not skipped."""
+    """The tool's file. If a test needs a tool that is not built, it fails; it is not skipped."""
     full = os.path.join(BUILD, name)
     if not os.access(full, os.X_OK):
         raise AssertionError(f"{name} is not built in {BUILD}")
@@ -27,37 +27,39 @@ def path(name):
 
 @functools.lru_cache(maxsize=None)
 def is_asan():
-    """Address space limits make no sense with AddressSanitizer, which reserves terabytes."""
+    """Limits of address space make no sense with AddressSanitizer, which reserves terabytes."""
     with open(path("prof2pbin"), "rb") as f:
         return b"__asan_init" in f.read()
 
 
 def is_padding(data, at):
-    """Inside a long run of zeros, such as the rest of a label, bytes do not differ: every 17th stands for them."""
+    """Whether AT is inside a long run of zeros, such as the rest of a label, whose bytes are
+    equivalent: every 17th represents them."""
     return at % 17 != 0 and at >= 8 and data[at - 8:at + 16] == bytes(24)
 
 
 def places(begin, end, data=b""):
-    """Where to cut or damage DATA: at every byte but padding. Under sanitizers, where a start takes ten times as long and the
-    plain run has seen every byte, at every 13th, which meets each offset within a field of 2, 4 or 8 bytes, and at the
-    last."""
+    """Offsets at which to cut or damage DATA: every byte except padding. Under sanitizers, where a
+    start takes ten times as long and the plain run has tested every byte: every 13th byte, which
+    includes each offset within a field of 2, 4 or 8 bytes, and the last byte."""
     every = sorted({*range(begin, end, 13), end - 1}) if is_asan() else range(begin, end)
     return [at for at in every if not is_padding(data, at)]
 
 
 def plain_only(test):
-    """For a test that only compares times, along paths that other tests of its file take under sanitizers as well."""
+    """For a test that only compares times, on paths that other tests of its file also test under
+    sanitizers."""
     return unittest.skipIf(is_asan(), "compares times, which the plain run judges")(test)
 
 
 def rounds(count, part):
-    """How often to repeat what takes the same paths with other numbers. Under sanitizers, which look at the paths, where the
-    plain run has judged all the numbers: one PART of COUNT."""
+    """How often to repeat a test of the same paths with different numbers: COUNT. Under sanitizers,
+    which check the paths, and where the plain run has checked all numbers: one PART of COUNT."""
     return max(1, count // part) if is_asan() else count
 
 
 def some(items, part):
-    """ITEMS; under sanitizers, as in rounds, one of PART."""
+    """ITEMS; under sanitizers one PART of them, as in rounds."""
     return list(items)[::part if is_asan() else 1]
 
 
@@ -72,9 +74,10 @@ class Ended:
 
 @contextlib.contextmanager
 def limits(memory):
-    """A process started in here inherits the limits: no core file, at most MEMORY bytes of address space.
-    With a preexec_fn, subprocess copies this process by fork, which takes longer than most tools run; without it,
-    it uses vfork. Only after fork, however, is the highest memory of the child its own and not that of Python."""
+    """A process started in this block inherits the limits: no core file, at most MEMORY bytes of
+    address space. With a preexec_fn, subprocess copies this process by fork, which takes longer
+    than most tools run; without it, it uses vfork. Only after fork, however, is the peak memory of
+    the child its own and not that of Python."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     old = resource.getrlimit(resource.RLIMIT_AS)
     if memory is not None:
@@ -86,8 +89,9 @@ def limits(memory):
 
 
 class Leaks:
-    """Which runs look for memory that leaked. That takes a third of the time of most runs under sanitizers, and most runs of a
-    test take the same way out: of each tool, the first FIRST in a test do, and then one of EVERY."""
+    """Which runs look for memory leaks. This takes a third of the time of most runs under
+    sanitizers, and most runs of a test exit in the same way: of each tool, the first FIRST runs in
+    a test look for leaks, and then one of EVERY."""
     FIRST, EVERY = 3, 8
     runs = collections.Counter()
 
@@ -98,7 +102,8 @@ class Leaks:
 
     @classmethod
     def options(cls, name):
-        """What the environment of the next run of NAME needs besides environment()."""
+        """The environment variables that the next run of NAME needs in addition to
+        environment()."""
         if not is_asan() or cls.look(name):
             return {}
         return {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
@@ -176,7 +181,7 @@ class Spoiled(AssertionError):
 
 @contextlib.contextmanager
 def measurement():
-    """What fails in here is Spoiled."""
+    """A failure in this block raises Spoiled."""
     try:
         yield
     except AssertionError as failure:
@@ -184,8 +189,9 @@ def measurement():
 
 
 def measured(check):
-    """For a method with a measurement() in it: three of those in a row are not spoiled. Any other failure counts at
-    once. Failures that later passed are listed in `again`, for the runner to print."""
+    """For a method that uses measurement(): it fails if it is spoiled three times in a row. Any
+    other failure counts at once. Failures that later passed are listed in `again`, for the runner
+    to print."""
     @functools.wraps(check)
     def method(self, *arguments):
         for _ in range(2):
@@ -198,7 +204,7 @@ def measured(check):
 
 
 class Case(unittest.TestCase):
-    """With a folder of its own in self.folder."""
+    """A test case with a folder of its own in self.folder."""
 
     def setUp(self):
         Leaks.runs.clear()
@@ -218,8 +224,8 @@ class Case(unittest.TestCase):
         return ended
 
     def fails(self, argv, name=None, status=1, lines=1, **more):
-        """The tool exits with STATUS and prints only one line on stderr, `TOOL: NAME: ...`, or for empty standard input
-        `TOOL: standard input is empty`."""
+        """The tool exits with STATUS and prints only one line on stderr, `TOOL: NAME: ...`, or for
+        empty standard input `TOOL: standard input is empty`."""
         ended = run(argv, **more)
         where = f"{[str(a)[:80] for a in argv]}: status {ended.status}, stderr {ended.err[:1000]!r}"
         self.assertEqual(ended.status, status, where)

@@ -1,4 +1,4 @@
-"""Writes instruction traces of TracerV and traces of memory accesses of memtrace.
+"""Writes instruction traces of TracerV and memory access traces of memtrace.
 
 SPDX-License-Identifier: MIT
 """

@@ -1,4 +1,5 @@
-"""XXH3 (64 bits, seed 0) in plain python, after its specification: checksums that the C code did not make.
+"""XXH3 (64 bits, seed 0) in plain Python, from its specification: checksums that are not made by
+the C code.
 
 SPDX-License-Identifier: MIT
 """
