@@ -1,4 +1,4 @@
-"""Reads what sampler writes, byte by byte and without any of the C code.
+"""Reads the output of the sampler byte by byte, without any of the C code.
 
 SPDX-License-Identifier: MIT"""
 import collections
@@ -46,7 +46,7 @@ def take_sample(data):
 
 
 def take_block(data):
-    """Type and payload of the next block; its checksum must be right."""
+    """Type and payload of the next block; its checksum must be correct."""
     begin = data.at
     length, kind = data.take("I4s")
     payload = data.take(f"{length}s")
@@ -57,8 +57,9 @@ def take_block(data):
 
 
 class Profile:
-    """Header, vmmaps [(address, size, label)], samples [(value, [(tid, pc, cpu)])], then what the
-    extension holds: facts, images, maps, tasks, vdso, jits, sources, readings, times, seen."""
+    """Header, vmmaps [(address, size, label)], samples [(value, [(tid, pc, cpu)])], then the
+    contents of the extension: facts, images, maps, tasks, vdso, jits, sources, readings, times,
+    seen."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -161,7 +162,8 @@ class Profile:
         self.done = data.take("Q")
 
     def sightings(self):
-        """(time, tid, pc, cpu, flags, caller) of every thread of every sample, those with TOTAL too."""
+        """(time, tid, pc, cpu, flags, caller) of every thread of every sample, including records
+        with TOTAL."""
         samples = self.samples if self.samples is not None else [(r[1], r[2]) for r in self.rows]
         times = self.times or [r[0] for r in self.rows]
         flat = iter(self.seen or ((RAN, None) for _, threads in samples for _ in threads))
@@ -170,7 +172,7 @@ class Profile:
                 yield (time, tid, pc, cpu, *next(flat))
 
     def totals(self):
-        """CPU time by thread (tid, number of its incarnation): the last one of each."""
+        """{(tid, number of the thread with that tid): CPU time in its last record}."""
         last, done, number = {}, {}, 0
         for _, tid, _, cpu, flags, _ in self.sightings():
             if tid in last and cpu < last[tid]:
@@ -184,7 +186,7 @@ class Profile:
         return done
 
     def deltas(self):
-        """(tid, pc, CPU time used since the thread's sample before) of all samples."""
+        """(tid, pc, CPU time since the thread's previous sample) of all samples."""
         last = {}
         for _, tid, pc, cpu, flags, _ in self.sightings():
             before = last.get(tid, 0)
@@ -206,7 +208,7 @@ class Profile:
         return found[-1] if found else None
 
     def map_at(self, image, time, pc):
-        """The mapping that PC is in, by the rules of raw.5; None: none."""
+        """The mapping that contains PC, by the rules of raw.5; None if there is none."""
         while image is not None:
             for m in reversed(self.maps):
                 if m.image == image and m.start <= time and m.address <= pc < m.address + m.size:

@@ -48,7 +48,8 @@ class Summary(Case):
         self.assertEqual(self.sampler("-q", "--", BURN, "0.05").stderr, "")
 
     def test_the_limit_of_the_cost(self):
-        """Reports why a rate was not reached; without a limit, it is much higher."""
+        """The sampler reports why a rate was not reached; without a limit, the rate is much
+        higher."""
         rates = []
         for limit in ("1", "0"):
             done = self.sampler("-d", "-f", "10000", "--engine", "ptrace", "--max-overhead", limit, "--", BURN, "0.5")
@@ -59,7 +60,8 @@ class Summary(Case):
         self.assertGreater(rates[1], 2 * rates[0])
 
     def test_interrupts_cost(self):
-        """They count for the limit; the sampler's own CPU time alone would be within it on a fast machine."""
+        """Interrupts count for the limit; on a fast machine, the sampler's own CPU time alone would
+        not exceed it."""
         argv = [SAMPLER, "-d", "-f", "20000", "--engine", "perf", "--max-overhead", "0.5", "--", BURN, "1.5"]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT, check=False)
         if "perf_event_paranoid" in done.stderr:
@@ -72,7 +74,8 @@ class Summary(Case):
 
     @unittest.skipUnless(os.getuid() == 0, "takes the right to sample the kernel")
     def test_kernel_that_may_not_be_sampled(self):
-        """Its time is that of user code, which the summary shows, unless it is little."""
+        """The time of the kernel is charged to user code, which the summary reports unless it is
+        little."""
         kernel = "import os\nwhile os.times().system < 0.4: os.stat('/proc/self/status'), os.listdir('/proc/self/task')"
         user = "import time\nwhile time.process_time() < 0.6: sum(range(100000))"
         os.chmod(self.folder, 0o755)
@@ -160,7 +163,8 @@ class Names(Case):
 
 class Priority(Case):
     def test_ptrace_outranks_the_command(self):
-        """A command with real-time priority would keep the sampler from its CPU. The highest is 99."""
+        """A command with real-time priority would keep the CPU from the sampler. The highest
+        priority is 99."""
         show = "cat /proc/$PPID/task/*/stat"
         for prefix, started in (([], 50), (["chrt", "-f", "20"], 50), (["chrt", "-f", "60"], 50), ([], 99)):
             with self.subTest(prefix=prefix, started=started):
@@ -244,7 +248,8 @@ class Aggregate(Case):
         self.check("ptrace")
 
     def test_short_processes(self):
-        """With perf, their samples come after their ends. Without random addresses, they share their mappings."""
+        """With perf, samples of short processes arrive after they have ended. Without random
+        addresses, the processes share their mappings."""
         for engine in ("perf", "ptrace"):
             path = f"short-{engine}.bin"
             self.sampler("-a", "-o", path, "--engine", engine, "--", "setarch", "-R", "sh", "-c",
@@ -255,7 +260,8 @@ class Aggregate(Case):
             self.assertLess(int(rows.get("_foreign", {"samples": 0})["samples"]), 0.02 * total, rows)
 
     def test_files_at_the_same_place(self):
-        """Different programs, and different files of one name; an unknown build-id leaves the first of these unnamed."""
+        """Different programs, and different files with the same name; if the build-id is unknown,
+        the first of these has no name."""
         with open(BURN, "rb") as file:
             code = bytearray(file.read())
         for name in ("one", "two", "later"):

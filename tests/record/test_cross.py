@@ -1,7 +1,8 @@
-"""The sampler and, for aarch64, funcmeter for boards: they compile without a warning, and need only the
-libraries that the Makefile names.
+"""The sampler and, for aarch64, funcmeter for boards: they compile without warnings, and need only
+the libraries that the Makefile names.
 
-By clang, as Debian's cross compilers of gcc cannot be installed beside gcc-multilib, which other tests need.
+Uses clang, because Debian's cross compilers of gcc cannot be installed together with gcc-multilib,
+which other tests need.
 
 SPDX-License-Identifier: MIT
 """
@@ -14,7 +15,7 @@ import unittest
 import sources
 
 PROCESSORS = {"aarch64-linux-gnu": "ELF64", "arm-linux-gnueabihf": "ELF32", "riscv64-linux-gnu": "ELF64"}
-# The beginnings of the names of each library's functions
+# The prefixes of the function names of each library
 NAMES = {"-lelf": ("elf_", "gelf_"), "-ldwarf": ("dwarf_",), "-lbz2": ("BZ2_",), "-ldeflate": ("libdeflate_",), "-lz": ("inflate", "deflate"),
          "-llzma": ("lzma_",), "-lzstd": ("ZSTD_",), "-ljansson": ("json",), "-liberty": ("cplus_demangle",)}
 

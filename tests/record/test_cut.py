@@ -1,4 +1,5 @@
-"""What is salvaged of a complete profile that was cut: each number is that of the whole one, or is left out.
+"""A complete profile that was cut is salvaged: each number is that of the whole profile, or is
+omitted.
 
 SPDX-License-Identifier: MIT"""
 import os
@@ -27,7 +28,7 @@ def names(profile):
 
 
 class Cut(tool.Case):
-    """Recordings by either engine: threads with power, and processes without."""
+    """Recordings by each engine: threads with power, and processes without."""
 
     def record(self, engine, options, command):
         out = self.file("whole.bin", b"")
@@ -39,8 +40,8 @@ class Cut(tool.Case):
         return out
 
     def layout(self, data, count):
-        """Ends of the samples, {kind of block: (beginning of the first one, end of the last one)}, and the end of the
-        block of each reading."""
+        """Ends of the samples, {kind of block: (beginning of the first block, end of the last
+        block)}, and the end of the block of each reading."""
         read, cursor, ends, blocks = [], Bytes(data, 32 + 272 * int.from_bytes(data[28:32], "little")), [], {}
         for _ in range(count):
             take_sample(cursor)
@@ -62,7 +63,7 @@ class Cut(tool.Case):
         return pbin.read(done.out), done.err
 
     def used(self, whole):
-        """CPU time that the documented part has up to each sample [ns]."""
+        """CPU time in the documented part up to each sample [ns]."""
         last, sums = {}, [0]
         for _, threads in whole.samples:
             used = 0
@@ -95,10 +96,12 @@ class Cut(tool.Case):
                 times = self.times(raw, blocks, size)
                 until = self.energy_until(raw, blocks, read, size, times)
                 self.check_values(cut, whole, raw, times, until)
-                # of processes, without flags, what ran just before an exec may look like code after it, and has no name
+                # in recordings of processes without flags, code that ran just before an exec may
+                # look like code after it, and has no name
                 self.check_names(cut, known, size >= (blocks["read"][0] + 100 if read else blocks["seen"][1]))
                 self.assertLessEqual(cpu_ns(cut.samples), max(used[count], cpu_ns(whole.samples[:count])))
-                # what the kernel counted for the process reduces the sum, as soon as the flags are there
+                # the kernel's CPU time of the process reduces the sum as soon as the flags are
+                # present
                 self.assertGreaterEqual(cpu_ns(cut.samples), min(before, cpu_ns(whole.samples[:count])))
                 before = cpu_ns(cut.samples)
                 self.assertEqual(len(said.splitlines()), int(size < len(data)), said)
@@ -109,11 +112,11 @@ class Cut(tool.Case):
                 self.assertEqual(("; energy after" in said, "; all energy" in said), (lost and until > 0, lost and until == 0), said)
 
     def times(self, raw, blocks, size):
-        """The times in the first SIZE bytes: one block has all of them."""
+        """The times in the first SIZE bytes: all of them are in one block."""
         return raw.times if size >= blocks["time"][1] else raw.times[:max(0, size - blocks["time"][0] - 16) // 8]
 
     def energy_until(self, raw, blocks, read, size, times):
-        """How far time and readings go [ns], None: to the end."""
+        """The time up to which there are times and readings [ns]; None: up to the end."""
         until = times[-1] if times else 0
         if not read or size >= blocks["seen"][0] + 100:
             return None if len(times) == len(raw.times) else until
@@ -123,7 +126,8 @@ class Cut(tool.Case):
         return min(until, *last.values())
 
     def check_values(self, cut, whole, raw, times, until):
-        """Intervals are right where times are known, else 0; values are those of the same samples of the whole profile."""
+        """Intervals are correct where times are known, else 0; values are those of the same samples
+        of the whole profile."""
         got = [(s.value, s.interval_ns) for s in cut.samples]
         wanted = [s.interval_ns if time <= (times[-1] if until is None else until) else 0 for s, time in zip(whole.samples, times)]
         self.assertEqual([value for value, _ in got], [value for value, _ in raw.samples[:len(got)]])
@@ -131,7 +135,7 @@ class Cut(tool.Case):
         self.assertEqual(cut.meta["wall_ns"], whole.meta["wall_ns"] if until is None else 0)
 
     def check_names(self, cut, known, has_maps):
-        """Names are right where there are any; with the mappings, none is missing."""
+        """Names are correct where they exist; with the mappings, none is missing."""
         got = names(cut)
         both = got.keys() & known.keys()
         self.assertEqual({pc: got[pc] for pc in both}, {pc: known[pc] for pc in both})

@@ -1,4 +1,5 @@
-"""Energy of each function by least squares, in a program with known powers, from recording to table.
+"""Energy of each function by least squares, in a program with known powers, from the recording to
+the table.
 SPDX-License-Identifier: MIT"""
 import json
 import os
@@ -10,7 +11,8 @@ import tool
 
 
 class Energy(tool.Case):
-    """phases prints what its functions and the machine really used, of their CPU time: other programs do not matter."""
+    """phases prints the energy that its functions and the machine really used, computed from CPU
+    time, so that other programs do not matter."""
 
     def record(self, *arguments, period_ms, options):
         state = os.path.join("/dev/shm" if os.path.isdir("/dev/shm") else self.folder, f"phases-{os.getpid()}")
@@ -42,14 +44,15 @@ class Energy(tool.Case):
         return json.loads(done.stdout), json.loads(table.stdout)
 
     def test_a_counter_that_is_updated_every_10_ms(self):
-        """Each window must have its own CPU time: with that of others, 16 % or more of the energy of
-        both functions would be idle."""
+        """Each window must have its own CPU time: with that of other windows, 16 % or more of the
+        energy of both functions would be idle."""
         for engine in ("perf", "ptrace"):
             with self.subTest(engine):
                 self.check(engine)
 
     def test_a_counter_that_is_updated_every_ms(self):
-        """How often power is read does not move CPU time over waits: the first phase had 5 to 16 % too much."""
+        """CPU time is not moved across waits, however often power is read: the first phase had 5 to
+        16 % too much."""
         for hertz in (4000, 10000):
             with self.subTest(hertz):
                 self.check_times(hertz)
@@ -71,18 +74,18 @@ class Energy(tool.Case):
         truth, table = self.record(2.5, 30, 40, 20, period_ms=10, options=["--engine", engine])
         used = truth["phase_10"] / 10 + truth["phase_20"] / 20
         if table is None:
-            if engine == "perf":  # ptrace knows few windows wherever the program waits for a CPU
+            if engine == "perf":  # ptrace knows few windows if the program waits for a CPU
                 self.assertLess(used, 0.5 * 2.5 * 70 / 90)
             return
         rows = {row["function"]: row for row in table["rows"]}
         total = table["total"]["energy"]
         self.assertAlmostEqual(sum(row["energy"] for row in rows.values()), total, delta=1e-9 * total)
         self.assertAlmostEqual(total, sum(truth.values()), delta=0.04 * total)
-        for name, joules in truth.items():  # perf: of 17 runs, the highest error was 13 %
+        for name, joules in truth.items():  # perf: the highest error in 17 runs was 13 %
             row = rows.get(name, {})
             if engine == "perf" and used >= 0.5 * 2.5 * 70 / 90:
                 self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules, msg=name)
-            elif row.get("fit_ci95") is not None:  # ptrace beside compilers: of 26 runs, the highest error was 6.4 %
+            elif row.get("fit_ci95") is not None:  # ptrace beside compilers: the highest error in 26 runs was 6.4 %
                 with tool.measurement():
                     self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules + min(row["fit_ci95"], 0.2 * joules), msg=name)
 

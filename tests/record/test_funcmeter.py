@@ -1,4 +1,5 @@
-"""funcmeter counts exactly: programs whose calls are known, in every way to enter and leave a function.
+"""funcmeter counts exactly: programs whose calls are known, with all ways to enter and leave a
+function.
 
 SPDX-License-Identifier: MIT
 """
@@ -215,7 +216,7 @@ int main(void)
 }
 """
 
-# Functions that begin with what cannot simply be copied elsewhere.
+# Functions whose first instructions cannot simply be copied elsewhere.
 BEGINNINGS = r"""
 #include <stdio.h>
 #define FUNCTION(name, body) \
@@ -320,7 +321,7 @@ class Case(unittest.TestCase):
                               timeout=LIMIT, cwd=self.folder, **more)
 
     def rows(self, *arguments, status=0):
-        """Rows of the table, and what the command printed."""
+        """Rows of the table, and the output of the command."""
         done = self.run_meter("-o", "out.csv", *arguments)
         self.assertEqual(done.returncode, status, done.stderr)
         with open(self.at("out.csv"), newline="", encoding="utf-8") as file:
@@ -363,7 +364,7 @@ class Counts(Case):
         self.assertEqual(set(self.ends(r"throws:shop::.*", "--", program)[0]), {"shop::till::add(int, double)"})
 
     def counts_of_gdb(self, names, *command):
-        """How often breakpoints that are ignored were hit."""
+        """The number of hits of breakpoints, which are otherwise ignored."""
         breaks = [a for i, name in enumerate(names, 1) for a in ("-ex", "break " + name, "-ex", f"ignore {i} 1000000000")]
         done = subprocess.run(["gdb", "-q", "-nx", "-batch", "-ex", "set breakpoint pending on", "-ex", "set debuginfod enabled off",
                                *breaks, "-ex", "run", "-ex", "info breakpoints", "--args", *command], cwd=self.folder, text=True,
@@ -374,7 +375,7 @@ class Counts(Case):
         return {name: int(hit.group(1)) if hit else 0 for name, hit in zip(names, found)}
 
     def test_as_gdb_counts(self):
-        """Recursive, mutually recursive and tail-called functions, and those of libraries."""
+        """Recursive, mutually recursive and tail-called functions, and functions of libraries."""
         program = self.build("calls", CALLS)
         names = list(EXPECTED)
         gdb = self.counts_of_gdb(names, program, "20")
@@ -386,7 +387,7 @@ class Counts(Case):
                   "for r in c.execute('select * from t order by b'): zlib.decompress(zlib.compress(str(r).encode() * 500))\n")
         names = ["crc32", "deflate", "inflate", "deflateInit2_", "sqlite3_prepare_v2", "sqlite3_step", "sqlite3_column_int64",
                  "sqlite3_malloc64"]
-        command = [os.path.realpath(sys.executable), "-I", "-S", "-c", script]  # not a script that starts one
+        command = [os.path.realpath(sys.executable), "-I", "-S", "-c", script]  # not a wrapper script
         gdb = self.counts_of_gdb(names, *command)
         pattern = "|".join(names)
         ends, _ = self.ends("libz.so.1:" + pattern, "libsqlite3.so.0:" + pattern, "--", *command)
@@ -394,14 +395,15 @@ class Counts(Case):
         self.assertGreater(gdb["sqlite3_step"], 60)
 
     def test_address_sanitizer(self):
-        """Its run-time library wants to be loaded first, and unwinds stacks itself."""
+        """The run-time library of AddressSanitizer must be loaded first, and unwinds stacks
+        itself."""
         program = self.build("throws", THROWS, "-fsanitize=address", compiler="g++", suffix=".cpp")
         alone = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True)
         ends, printed = self.ends("throws:.*", "--", program)
         self.assertEqual((printed, {k: ends[k] for k in THROWN}), (alone.stdout, THROWN))
         wrong = self.build("wrong", "#include <stdlib.h>\n__attribute__((noipa)) int bad(int *p, int n) { return p[n]; }\n"
                                     "int main(int n, char **v) { return bad(malloc(4), n) * !v; }\n", "-fsanitize=address")
-        with mock.patch.dict(os.environ, ASAN_OPTIONS=""):  # that of the tests sets its own status and file
+        with mock.patch.dict(os.environ, ASAN_OPTIONS=""):  # the tests' value sets a status and a log file
             done = self.run_meter("-o", "out.csv", "wrong:bad", "--", wrong)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"heap-buffer-overflow(.*\n)+ *#0 0x\w+ in bad .*\n *#1 0x\w+ in main ")
@@ -450,7 +452,7 @@ class Counts(Case):
         program = self.build("interrupted", INTERRUPTED)
         rows, printed = self.rows("interrupted:busy", "--", program)
         row = {k: int(rows[0][k]) for k in ("calls", "returned", "unwound", "inside", "untimed")}
-        self.assertLess(int(printed) - row["calls"], 200)  # a handler may come between the two
+        self.assertLess(int(printed) - row["calls"], 200)  # a handler may run between the two
         self.assertEqual((row["calls"], row["inside"]), (row["returned"] + row["unwound"], 0))
         self.assertLessEqual(row["unwound"], 200)
 
@@ -532,7 +534,8 @@ class Profiles(Case):
         self.assertEqual({r["function"]: int(r["entries"]) for r in both}, {k: 2 * v[0] for k, v in EXPECTED.items()})
 
     def test_measures(self):
-        """How calls ended, and a distribution of as many times as calls returned."""
+        """The ways in which calls ended, and a distribution with as many times as calls that
+        returned."""
         program = self.build("calls", CALLS)
         self.run_meter("-q", "-o", "out.pbin", "calls:" + "|".join(EXPECTED), "--", program)
         rows = {r["function"]: r for r in self.shown("out.pbin")}
@@ -556,7 +559,7 @@ class Profiles(Case):
         self.assertNotIn("returned", self.shown("counts.pbin")[0])
 
     def test_igprof(self):
-        """A dump of IgProf; its text is checked here, and by igprof2pbin."""
+        """A dump of IgProf; its text is checked here and by igprof2pbin."""
         program = self.build("calls", CALLS)
         self.run_meter("-q", "--format", "igprof", "-o", "calls.ig", "calls:" + "|".join(EXPECTED), "--", program)
         with open(os.path.join(self.folder, "calls.ig"), encoding="utf-8") as f:
@@ -631,7 +634,8 @@ class Callers(Case):
             self.assertEqual(self.arcs("out.pbin")["main", "leaf"], 50)
 
     def test_places(self):
-        """Each place is the line after whose call is returned to, by addr2line."""
+        """Each place is the line after the call, to which the call returns, according to
+        addr2line."""
         program = self.build("places", self.SOURCE, "-g")
         for options in ([], ["--count"]):
             rows, _ = self.rows("--callers", *options, "places:fib|leaf", "--", program)
@@ -653,7 +657,7 @@ class Callers(Case):
             calls = {(r["caller"], r["function"]): 0 for r in rows}
             for r in rows:
                 calls[r["caller"], r["function"]] += int(r["calls"])
-            self.assertEqual((calls["main", "tail"], calls["main", "leaf"]), (50, 100))  # one of them is left by a jump
+            self.assertEqual((calls["main", "tail"], calls["main", "leaf"]), (50, 100))  # one is left by a jump
         program = self.build("threads", THREADS)
         rows, _ = self.rows("--callers", "threads:.*", "--", program, status=128 + signal.SIGKILL)
         calls = {r["caller"]: int(r["calls"]) for r in rows if r["function"] == "nest"}
@@ -710,8 +714,8 @@ class Times(Case):
 
     @tool.measured
     def test_cpu_time_of_a_clock_that_gets_slower(self):
-        """System calls are filtered after the start, so that a hook costs more than it did. The program prints the CPU time of
-        a call [ns], from calls that are not hooked."""
+        """System calls are filtered after the start, so that a hook costs more than before. The
+        program prints the CPU time of a call [ns], computed from calls that are not hooked."""
         program = self.build("slower", r"""
             #include <stdio.h>
             #include <time.h>
@@ -746,7 +750,7 @@ class Times(Case):
             self.assertAlmostEqual(float(row["mean [ns]"]) / float(printed), 1, delta=0.1)
 
     def test_callers_include_callees(self):
-        """Of calls that take less than the error of what is subtracted for a hook."""
+        """For calls that take less than the error of the time subtracted for a hook."""
         program = self.build("tiny", """
             __attribute__((noipa)) int tiny(int n) { return n + 1; }
             __attribute__((noipa)) int between(int n) { return tiny(n) + tiny(n + 1); }
@@ -761,7 +765,7 @@ class Times(Case):
             self.assertAlmostEqual(sum(own.values()), inclusive["main"], 9)
 
     def test_calls_of_a_child_in_a_recursion(self):
-        """The calls of a forked process are outermost, also in calls that its parent made."""
+        """The calls of a forked process are outermost, also if its parent was in calls."""
         program = self.build("forking", """
             #include <sys/wait.h>
             #include <unistd.h>
@@ -787,7 +791,7 @@ class Times(Case):
 
 
 def can_probe():
-    """Uprobes need root, and a kernel that has them."""
+    """Uprobes need root, and a kernel that supports them."""
     return os.geteuid() == 0 and os.path.exists("/sys/bus/event_source/devices/uprobe")
 
 
@@ -828,7 +832,8 @@ class Breakpoints(Case):
     CALLS = 20 * (4 * 100 + 7)
 
     def test_families(self):
-        """Threads, forks and execs, linked statically and dynamically; the latter with breakpoints in a library as well."""
+        """Threads, forks and execs, linked statically and dynamically; the latter also with
+        breakpoints in a library."""
         fixed = self.build("fixed", self.FAMILY, "-static")
         rows, _ = self.rows("--method", "uprobe", "fixed:work|run", "--", fixed, status=5)
         self.assertEqual([(r["function"], r["calls"], r["returned"]) for r in rows],
@@ -843,7 +848,8 @@ class Breakpoints(Case):
         self.assertEqual([r["calls"] for r in rows], [str(self.CALLS)])
 
     def test_rest(self):
-        """Functions that cannot be hooked, beside others that are, in threads, forks and execs."""
+        """Functions that cannot be hooked, together with others that can, in threads, forks and
+        execs."""
         kept = """__asm__(".text\\n.type tiny,@function\\ntiny: ret\\n.type next,@function\\nnext: xor %eax,%eax\\nnop\\nnop\\nnop\\nret\\n"
             ".type into,@function\\ninto: nop\\n1: dec %edi\\nnop\\nnop\\njz 2f\\ncall 1b\\n2: ret\\n");
             extern void tiny(void), next(void), into(int);"""
@@ -884,7 +890,8 @@ class Breakpoints(Case):
 
 
 class Energy(Case):
-    """A program that counts the energy it pretends to use, in a file; what its functions used, it prints."""
+    """A program that counts the energy it pretends to use, in a file; it prints the energy that its
+    functions used."""
     SOURCE = r"""
         #include <fcntl.h>
         #include <stdio.h>
@@ -967,8 +974,8 @@ class Energy(Case):
         self.assertEqual((done.returncode, os.path.exists(self.at("out.csv"))), (1, False))
 
     def test_intervals_of_no_function(self):
-        """On a busy machine a call of the calibration, function 0, may be long enough for an energy; and a program may
-        write anything into the memory that it shares with us."""
+        """On a busy machine, a call of the calibration, function 0, may be long enough for an
+        energy; and a program may write anything to the memory that it shares with funcmeter."""
         program = self.build("forged", r"""
             #include <stdio.h>
             #include <string.h>
@@ -1055,7 +1062,8 @@ class Refusals(Case):
                       self.refused("bare:hidden", "--", program))
 
     def test_only_inlined(self):
-        """A function with code, one without, one with both, and a C++ method; in both versions of debug information."""
+        """A function with code, one without, one with both, and a C++ method; in both versions of
+        debug information."""
         source = r"""
             #define INLINE static inline __attribute__((always_inline))
             INLINE int parse_line(const char *s) { int n = 0; while (*s) n += *s++ == ','; return n; }
@@ -1083,7 +1091,8 @@ class Refusals(Case):
                           "page::parse_word(int)  (only inlined (1 place), cannot be hooked)"])
 
     def test_not_a_program(self):
-        """Neither read as debug information nor waited for; libdwarf prints nothing."""
+        """A file that is not a program is neither read as debug information nor waited for;
+        libdwarf prints nothing."""
         fifo = os.path.join(self.folder, "fifo")
         os.mkfifo(fifo)
         for path in (fifo, "/dev/zero", __file__):
@@ -1105,7 +1114,7 @@ class Refusals(Case):
 
     def test_output(self):
         self.assertIn("/none/", self.refused("-o", "/none/out.csv", "libc.so.6:exit", "--", "touch", "ran"))
-        self.assertFalse(os.path.exists(self.at("ran")))  # rather than run for hours in vain
+        self.assertFalse(os.path.exists(self.at("ran")))  # otherwise it might run for hours in vain
         self.refused("-o", "out.csv", "libnone.so:.*", "--", "true")
         self.assertFalse(os.path.exists(self.at("out.csv")))
         self.assertIn("unknown suffix", self.refused("-o", "out.png", "libc.so.6:exit", "--", "true", status=2))
@@ -1131,7 +1140,8 @@ class Refusals(Case):
         self.assertRegex(listed.stdout, r"0x0000\w+ +\d+  odd:next\n(-.*\n){2}")
 
     def test_list_without_a_command(self):
-        """The loader finds libraries, in its cache and by LD_LIBRARY_PATH; their code does not run."""
+        """The loader finds libraries in its cache and by LD_LIBRARY_PATH; their code does not
+        run."""
         self.build("libmine.so", PLUGIN.replace("plugin(1)", "__builtin_trap()"), "-shared", "-fPIC")
         symbols = subprocess.run(["nm", "-S", "libmine.so"], cwd=self.folder, stdout=subprocess.PIPE, text=True, check=True).stdout
         address, size = (int(n, 16) for n in re.search(r"(\w+) (\w+) T plugin\n", symbols).groups())
@@ -1150,8 +1160,9 @@ class Refusals(Case):
             self.assertIn(f"funcmeter: pattern '{pattern}': {text}", self.refused("--list", pattern, status=status))
 
     def test_fragments_and_loops(self):
-        """A part that the compiler moved out of a function has no return address, and is not hooked; a loop to the
-        first instruction of a function is not a call; and the program computes what it does alone."""
+        """A part of a function that the compiler moved out of it has no return address, and is not
+        hooked; a loop to the first instruction of a function is not a call; and the program
+        computes the same as without funcmeter."""
         program = self.build("parts", r"""
             #include <stdio.h>
             #include <stdlib.h>
@@ -1181,7 +1192,8 @@ class Refusals(Case):
         self.assertIn("hot.cold: is not called", listed.stderr)
 
     def test_functions_of_v8(self):
-        """V8 copies functions of its compiler, and looks for the return addresses of functions that these call."""
+        """V8 copies functions of its compiler, and searches for the return addresses of functions
+        that these call."""
         program = self.build("engine", r"""
             #include <cstdio>
             extern "C" __attribute__((noipa)) int Builtins_Add(int a) { return a + 1; }

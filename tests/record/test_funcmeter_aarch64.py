@@ -1,4 +1,5 @@
-"""funcmeter on aarch64: programs whose calls are known, in qemu-user, metered by the launcher of this machine.
+"""funcmeter on aarch64: programs whose calls are known, run in qemu-user and metered by the
+launcher of this machine.
 
 The loader and libraries are those of Debian's cross packages, so that both sides find them under one path. Not tested, as
 qemu-user 7.2 lacks it: that a forked child gets counters of its own (MADV_WIPEONFORK). Times are those of the emulator.
@@ -23,7 +24,8 @@ LIMIT = 60  # [s] for any one run
 CHANGES = (("noipa", "noinline"), ("KEEP int work(int n) { return n + 1; }", "KEEP int work(int n) { __asm__ volatile(\"\"); return n + 1; }"),
            ("n == 0 ? 0 : nest(n - 1) + work(n);", "n == 0 ? 0 : nest(n - 1) + work(n); __asm__ volatile(\"\");"),
            ("setitimer(ITIMER_REAL, &often, NULL);", "kill(getpid(), SIGALRM);"),
-           # threads of the emulator end some time after they are joined; to fork meanwhile can block the child
+           # threads of the emulator end some time after they are joined; a fork before that can
+           # block the child
            ("setitimer(ITIMER_REAL, &never, NULL);", "usleep(100000);"), ("i < 10000", "i < 300"), ("i < 100;", "i < 10;"))
 
 BEGINNINGS = r"""
@@ -82,7 +84,8 @@ class Aarch64(unittest.TestCase):
                         "WERROR=-Werror", cls.library], cwd=sources.ROOT, env=env, stdout=subprocess.DEVNULL, check=True)
 
     def run_all(self, name, source, *patterns, flags=(), suffix=".c", status=0):
-        """(calls, returned, unwound) of functions, and what the program printed, which is what it does alone."""
+        """(calls, returned, unwound) of functions, and the output of the program, which must be the
+        same as without funcmeter."""
         path = os.path.join(self.folder, name)
         for old, new in CHANGES:
             source = source.replace(old, new)
@@ -104,15 +107,15 @@ class Aarch64(unittest.TestCase):
         return subprocess.run(["qemu-aarch64", path], text=True, stdout=subprocess.PIPE, check=False).stdout
 
     def test_every_way_to_call(self):
-        """All functions of the C library are hooked, too."""
+        """All functions of the C library are also hooked."""
         ends, printed, path = self.run_all("calls", test_funcmeter.CALLS, "calls:.*", LIBRARIES + "/lib*:.*", status=3)
         self.assertEqual(printed, self.alone(path))
         expected = test_funcmeter.EXPECTED
         self.assertEqual({k: ends[k] for k in expected}, expected)
 
     def test_exceptions(self):
-        """All functions of the C++ library and the unwinder are hooked, too; functions begin with landing pads, and sign
-        their return addresses."""
+        """All functions of the C++ library and of the unwinder are also hooked; functions begin
+        with landing pads, and sign their return addresses."""
         ends, printed, path = self.run_all("throws", test_funcmeter.THROWS, "throws:.*", LIBRARIES + "/lib*:.*", suffix=".cpp",
                                            flags=["-mbranch-protection=standard", "-nostdlib++", "-lstdc++"])
         self.assertEqual(printed, self.alone(path))

@@ -1,5 +1,5 @@
-"""Power sources without hardware: trees in place of /sys, libraries in place of drivers, commands, logs. The results of
-the sampler are compared with sums computed here.
+"""Power sources without hardware: folders replace /sys, libraries replace drivers, commands, logs.
+The results of the sampler are compared with sums computed here.
 
 SPDX-License-Identifier: MIT"""
 import json
@@ -36,7 +36,7 @@ class Case(unittest.TestCase):
         return os.path.join(self.folder, *names)
 
     def write(self, path, text):
-        """A file below the root; what was in it before is overwritten in place, as sysfs would."""
+        """Writes a file below the root; an existing one is overwritten in place, as in sysfs."""
         full = self.at(path.lstrip("/"))
         os.makedirs(os.path.dirname(full), exist_ok=True)
         with open(full, "w") as file:
@@ -49,7 +49,7 @@ class Case(unittest.TestCase):
                               stderr=subprocess.PIPE, timeout=LIMIT, env=self.env, **more)
 
     def energy(self, *options, **more):
-        """(joules, what they are of, seconds, the whole report) of a run."""
+        """(joules, the source, seconds, the whole report) of a run."""
         done = self.sampler(*options, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
         found = re.search(r"energy (\S+) J, \S+ W, from (.*) \(scope: (.*)\)\n", done.stderr)
@@ -139,7 +139,7 @@ class Trees(Tree):
         os.chmod(self.at("sys/class/powercap/intel-rapl:0/energy_uj"), 0)
         os.chmod(self.folder, 0o755)
         demote = (lambda: os.setuid(65534)) if os.getuid() == 0 else None
-        sampler = shutil.copy(SAMPLER, self.folder)  # the build may be in a folder that only root may enter
+        sampler = shutil.copy(SAMPLER, self.folder)  # the build may be in a folder that only root can enter
         done = subprocess.run([sampler, "-p", "rapl", "--", "true"], text=True, capture_output=True, env=self.env,
                               preexec_fn=demote, cwd="/", timeout=LIMIT)
         self.assertEqual(done.returncode, 1)
@@ -147,7 +147,8 @@ class Trees(Tree):
 
     def test_wraps_several_times(self):
         most = 1000000
-        # the rate is known before the first wrap, so that a wrap is not taken for a reset on a busy machine
+        # the rate is known before the first wrap, so that a wrap is not mistaken for a reset on a
+        # busy machine
         self.zone("intel-rapl:0", "package-0", 100000, most)
         steps = [50000 + 137 * (i % 7) for i in range(100)]
         thread = self.moving(self.at("sys/class/powercap/intel-rapl:0/energy_uj"), 100000, steps, most)
@@ -280,7 +281,7 @@ class Trees(Tree):
             for i in range(1, 6):
                 time.sleep(0.1)
                 self.write(folder + "energy", f"{5000 + 30 * i} J")
-                if i % 2 == 1:  # the other updates are not there yet
+                if i % 2 == 1:  # the other updates have not arrived yet
                     self.write(folder + "freshness", 100 + i)
         thread = threading.Thread(target=update)
         thread.start()
@@ -290,7 +291,7 @@ class Trees(Tree):
 
     @unittest.skipUnless(os.getuid() == 0, "takes the right to count on a processor")
     def test_rapl_through_perf(self):
-        """cpu-clock of a processor counts its nanoseconds: with 2 nJ for each that is 2 W."""
+        """cpu-clock of a processor counts its nanoseconds: at 2 nJ each, this is 2 W."""
         folder = "/sys/bus/event_source/devices/power/"
         for name, text in (("type", 1), ("cpumask", "0"), ("events/energy-pkg", "event=0x00"),
                            ("events/energy-pkg.scale", "2e-9"), ("events/energy-pkg.unit", "Joules")):
@@ -335,10 +336,12 @@ class Trees(Tree):
 
 
 class Readings(Tree):
-    """The blocks srcs and read of the extension, and the documented values that follow from them."""
+    """The blocks srcs and read of the extension, and the documented values that follow from
+    them."""
 
     def counted(self, readings):
-        """A function: counts of one source at a time, on the lines between its readings."""
+        """A function that returns the count of each source at a time, on the lines between its
+        readings."""
         def at(time):
             before = max((r for r in readings if r[1] <= time), key=lambda r: (r[1], r[2]))
             after = min((r for r in readings if r[1] > time), key=lambda r: r[1], default=None)
@@ -372,7 +375,7 @@ class Readings(Tree):
             busy = [r[3] for r in readings]
             self.assertEqual(busy, sorted(busy))
             self.assertGreater(busy[-1] - busy[0], 1e9)
-        for readings in by_source[:3]:  # values that did not change are not recorded, except the last one
+        for readings in by_source[:3]:  # unchanged values are not recorded, except for the last one
             self.assertTrue(all(a[2] < b[2] for a, b in zip(readings, readings[1:-1])))
         for readings, part in zip(by_source, (1, 4, 2)):
             self.assertAlmostEqual(readings[-1][2], sum(s // part for s in steps), delta=2)
@@ -389,7 +392,8 @@ class Readings(Tree):
         self.values_of_each_source(profile, [self.counted(r) for r in by_source[:3]])
 
     def values_of_each_source(self, profile, lines):
-        """What pbin-aggregate adds up of each source: what a counter counted, and 2.5 W."""
+        """The sums of pbin-aggregate for each source: the energy that a counter counted, and 2.5
+        W."""
         pbin = self.at("out.pbin")
         subprocess.run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, self.out], check=True)
         end = profile.times[-1]
@@ -408,10 +412,11 @@ class Readings(Tree):
 # ---- libraries --------------------------------------------------------------------------------
 
 class Moments(Case):
-    """When sources are read."""
+    """The times at which sources are read."""
 
     def test_as_often_while_the_command_waits(self):
-        """Readings that only came with samples would be 8 ms apart, and absent while the command waits."""
+        """Readings that are only taken with samples would be 8 ms apart, and absent while the
+        command waits."""
         source = self.write("w", 4)
         for engine in ("perf", "ptrace"):
             done = self.sampler("--engine", engine, "-p", f"file:{source}", "--unit", "W",
@@ -423,7 +428,8 @@ class Moments(Case):
             self.assertGreater(len(times), 100, engine)
 
     def test_updates_are_located(self):
-        """A counter shows the past; what it counted belongs to the time up to its update, not up to the reading."""
+        """A counter shows the past: the energy that it counted belongs to the time up to its
+        update, not up to the reading."""
         path, begun, ended = self.write("c", 0), time.monotonic_ns(), threading.Event()
 
         def update():
@@ -484,8 +490,8 @@ class Libraries(Case):
     # -- Lynsyn
 
     def board(self, hardware, channels, software=0x21):
-        """Writes the packets of a board with three calibration points per sensor; what it must measure is computed
-        from the same numbers here, by the rules of the protocol."""
+        """Writes the packets of a board with three calibration points per sensor; the expected
+        values are computed from the same numbers here, by the rules of the protocol."""
         counts, offset = [3] * 7, [[10.0 * s + p for p in range(4)] for s in range(7)]
         gain = [[1 + 0.01 * s + 0.001 * p for p in range(4)] for s in range(7)]
         points = [[4000, 12000, 30000, 0] for _ in range(7)]
@@ -591,7 +597,7 @@ class Commands(Case):
         self.fails(r"expected a number, found 'watts: 5'", "-p", "cmd:echo watts: 5")
 
     def test_target_does_not_see_it(self):
-        """No child and no descriptor more than without it."""
+        """The target has no additional child and no additional descriptor."""
         script = "ls /proc/self/fd | wc -l; ps -o ppid= --ppid $$ | wc -l"
         counts = [self.sampler(*options, command=("sh", "-c", script)).stdout
                   for options in ([], ["-p", "cmd:while echo 1; do sleep 0.1; done"])]
@@ -606,12 +612,12 @@ class Logs(Case):
             (form.format(now + at) if isinstance(form, str) else form(now + at)) + f";{watts}" for at, watts in lines))
 
     def test_log_of_a_ramp(self):
-        """5 W rising by 10 W a second: the mean over the run is that at its middle."""
+        """5 W rising by 10 W per second: the mean over the run equals the power at its middle."""
         points = [(0.05 * i, 5 + 10 * 0.05 * i) for i in range(-40, 200)]
         begin = time.time()
         joules, value, seconds, _ = self.energy("-p", "log:" + self.log(points), command=("sleep", "1"))
         self.assertEqual(value, "log:value")
-        # it began some time after BEGIN, at most when the sampler had started
+        # the run began some time after BEGIN, at the latest when the sampler had started
         least = (5 + 10 * seconds / 2) * seconds
         self.assertGreater(joules, least * 0.999)
         self.assertLess(joules, least + 10 * (time.time() - begin - seconds) * seconds * 1.001)
@@ -640,7 +646,8 @@ class Logs(Case):
         self.assertAlmostEqual(joules, 4.5 * seconds, delta=4.5 * 0.0006)
 
     def test_decimal_commas(self):
-        """Loggers write "16:21:52,594 7.5", meters "1700000000,907;7,5": the digits after the comma are not watts."""
+        """Loggers write "16:21:52,594 7.5", meters "1700000000,907;7,5": the digits after the comma
+        are not watts."""
         stamp = lambda t: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(t)) + f",{int(t * 1000) % 1000:03}"  # noqa: E731
         number = lambda t: f"{t:.3f}".replace(".", ",")  # noqa: E731
         for form, rest, column in ((stamp, " 7.5", 1), (stamp, " 7,5", 1), (stamp, ";7,5", 1), (number, ";7,5", 1),
@@ -653,7 +660,8 @@ class Logs(Case):
             self.assertAlmostEqual(joules, 7.5 * seconds, delta=7.5 * 0.001, msg=form(now) + rest)
 
     def test_lines_of_the_same_time(self):
-        """A clock of 1 s: 10 W and 30 W in turn are 20 W, in the summary and in the profile."""
+        """With a clock of 1 s, 10 W and 30 W in turn are 20 W, in the summary and in the
+        profile."""
         now = time.time()
         path = self.write("/log", "".join(f"{int(now + 0.05 * i)};{10 + 20 * (i % 2)}\n" for i in range(-100, 400)))
         joules, _, seconds, report = self.energy("-p", "log:" + path, command=("sleep", "1"))
@@ -670,7 +678,7 @@ class Logs(Case):
         return sum(int(t) for i, t in enumerate(ticks) if i not in (3, 4)) / os.sysconf("SC_CLK_TCK")
 
     def test_other_programs_during_a_log(self):
-        """Values that come after the run have the CPU time of the machine at their time, too."""
+        """Values that arrive after the run also have the CPU time of the machine at their time."""
         log = self.log([(0.02 * i, 6) for i in range(-5, 400)])
         beside = subprocess.Popen([BUILD + "/samples/burn", "5"], stdout=subprocess.DEVNULL)
         self.addCleanup(beside.wait)

@@ -1,4 +1,5 @@
-"""Tests of sampler against programs whose behaviour is known. Environment: BUILD, the build folder.
+"""Tests of the sampler with programs whose behaviour is known. Environment: BUILD, the build
+folder.
 
 SPDX-License-Identifier: MIT"""
 import collections
@@ -63,7 +64,7 @@ def perf_is_permitted():
 
 
 class Case(unittest.TestCase):
-    engine = None  # None: as the sampler chooses
+    engine = None  # None: chosen by the sampler
 
     def setUp(self):
         if self.engine == "perf":
@@ -87,7 +88,7 @@ class Case(unittest.TestCase):
         return Profile(self.out), done
 
     def table(self, key):
-        """The CPU time of each row of the profile, once converted [s]."""
+        """The CPU time of each row of the profile after its conversion [s]."""
         pbin = subprocess.run([os.path.join(BUILD, "prof2pbin"), "-q", self.out], stdout=subprocess.PIPE, check=True,
                               timeout=LIMIT)
         table = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", key, "--format", "json"],
@@ -209,19 +210,20 @@ def functions(path, names):
 
 
 def kernel_reports_ends():
-    """May the sampler use taskstats? That takes CAP_NET_ADMIN outside all namespaces."""
+    """Whether the sampler may use taskstats, which requires CAP_NET_ADMIN outside all
+    namespaces."""
     with open("/proc/self/status", encoding="ascii") as status, open("/proc/self/uid_map", encoding="ascii") as users:
         rights = int(re.search(r"CapEff:\s*(\w+)", status.read())[1], 16) >> 12 & 1
         return rights and users.read().split()[2] == "4294967295" and os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
 
 
 class Truth:
-    """What both engines must show; see PerfTruth and PtraceTruth."""
+    """Results that both engines must show; see PerfTruth and PtraceTruth."""
 
     NAMES = ("burn_50", "burn_30", "burn_20")
 
     def functions_seen(self, profile):
-        """The function of each sighting that ran in user code, in order: one of NAMES or "other"."""
+        """The function of each sighting in user code, in order: one of NAMES or "other"."""
         ranges = functions(sample("burn"), self.NAMES)
         text = next(s for s in segments(sample("burn")) if "E" in s[3])
         last = None
@@ -251,7 +253,8 @@ class Truth:
         real = {name: sum(map(int, re.findall(name + r" (\d+)", done.stdout))) for name in self.NAMES}
         for name in self.NAMES:
             share, p = count[name] / total, real[name] / sum(real.values())
-            # slices of about 10 ms make neighbouring samples alike: a slice counts, not each of its samples
+            # slices of about 10 ms make neighbouring samples similar: slices are counted, not their
+            # samples
             n = min(count[name], 4 * entries[name]) / p
             self.assertLess(abs(share - p), 4 * (p * (1 - p) / n) ** 0.5,
                             f"{name}: {share:.4f} sampled, {p:.4f} used, {n:.0f} samples")
@@ -285,7 +288,7 @@ class Truth:
 
     def test_short_command_has_its_cpu_time(self):
         profile, _ = self.profile_of("/bin/true", options=["-f", "1"])
-        self.assertIn(len(profile.samples), (1, 2))  # its end; intervals are random, so that one may be short
+        self.assertIn(len(profile.samples), (1, 2))  # one at its end; a random interval may be short
         self.assertGreater(profile.cpu(), 50e3)
 
     def test_thread_churn(self):
@@ -295,15 +298,16 @@ class Truth:
         seen = {}
         for tid, _, _ in (t for _, ts in profile.samples for t in ts):
             seen[tid] = True
-        if self.engine == "perf":  # ptrace does not stop each of very many threads: their CPU time is one total
-            self.assertGreaterEqual(len(seen), threads * 0.9)  # rings that two CPUs write to at once are read, too
-        # what a thread's birth and end cost in the kernel is not counted by perf events, especially on a busy machine
+        if self.engine == "perf":  # ptrace does not stop very many threads: their CPU time is one total
+            self.assertGreaterEqual(len(seen), threads * 0.9)  # also from rings that two CPUs write to at once
+        # perf events do not count the kernel's time for the creation and end of a thread, which is
+        # long on a busy machine
         self.assertGreater(profile.cpu(), process * (0.5 if self.engine == "perf" else 0.95))
         self.assertGreater(self.converted_cpu(), process * 0.99)
         self.assertLess(self.converted_cpu(), process * 1.04 + 20e6)
 
     def test_cpu_time_of_children(self):
-        """What the shell itself reports of all processes that it made."""
+        """The shell itself reports the CPU time of all processes that it created."""
         script = f"for i in 1 2 3 4 5 6 7 8 9 10; do {sample('burn')} 0.02 >&2; {PYTHON} -c 'print(1)'; done >&2; times"
         _, done = self.profile_of("/bin/bash", "-c", script)
         times = [60 * int(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", done.stdout)]
@@ -312,8 +316,8 @@ class Truth:
         self.assertLess(self.converted_cpu() / 1e9, 1.02 * sum(times) + 0.005)
 
     def test_code_is_of_the_program_that_ran_it(self):
-        """One that runs for a millisecond after its exec: what it does at its start has the same address as other code of
-        the program before."""
+        """A program runs for a millisecond after its exec: the code at its start has the same
+        addresses as other code of the previous program."""
         source = """#include <stdlib.h>
                     #include <unistd.h>
                     #include <sys/wait.h>
@@ -351,7 +355,8 @@ class Truth:
         self.assertGreater(inside, 0.8 * profile.cpu())
 
     def test_library_in_place_of_another(self):
-        """A PC in a mapping does not show that another file has been mapped there since, perhaps of the same name."""
+        """A PC in a mapping does not show whether another file, perhaps of the same name, has been
+        mapped there since."""
         work = """#include <time.h>
                   void work(double most) {
                       volatile unsigned long x = 0;
@@ -409,7 +414,8 @@ class Truth:
 
 
     def test_time_before_the_exec_of_a_thread(self):
-        """The thread becomes the leader, with its id and its counters; what it and the others had used stays theirs."""
+        """The thread becomes the leader, with its id and its counters; the CPU time that it and the
+        others had used remains theirs."""
         script = ("import os, sys, threading, time\n"
                   "def use(ms):\n"
                   "  while time.thread_time() < ms / 1000: pass\n"
@@ -428,8 +434,9 @@ class PerfTruth(Truth, Case):
     engine = "perf"
 
     def test_cpu_time_of_each_process(self):
-        """Three processes, of which two wake each other up all the time, report what the kernel counted for them. Perf events count
-        nothing while it switches between them."""
+        """Three processes, of which two wake each other up all the time, report the CPU time that
+        the kernel counted for them. Perf events count nothing while the kernel switches between
+        them."""
         source = """#define _GNU_SOURCE
                     #include <stdio.h>
                     #include <sys/resource.h>
@@ -483,9 +490,10 @@ print(sum(u.ru_nvcsw + u.ru_nivcsw for u in used))"""
 
     @tool.measured
     def test_switches_between_threads(self):
-        """What they cost is in the summary and in the time in the sampler; samplers pause when it is too much."""
+        """The cost of switches is in the summary and in the time in the sampler; samplers pause
+        when it is too high."""
         cost = self.cost_of_switches()
-        if cost[0] > 4:  # us: a virtual machine; elsewhere timers cost less than the limit
+        if cost[0] > 4:  # us: on a virtual machine; elsewhere, timers cost less than the limit
             with tool.measurement():
                 self.assertLess(cost[10], 0.9 * cost[0])
 
@@ -506,8 +514,9 @@ class PtraceTruth(Truth, Case):
     engine = "ptrace"
 
     def test_no_thread_is_left_behind(self):
-        """More busy threads than processors: each gets its part of them, sample by sample. Two that share a processor with
-        another program get a third of what the last one has."""
+        """More busy threads than processors: each gets its part of them, sample by sample. Two
+        threads that share a processor with another program each get a third of the CPU time of the
+        last thread."""
         cpus = sorted(os.sched_getaffinity(0))[:2]
         profile, _ = self.profile_of(sample("burn"), "0.6", str(len(cpus) + 1),
                                      preexec_fn=lambda: os.sched_setaffinity(0, cpus))
@@ -516,8 +525,8 @@ class PtraceTruth(Truth, Case):
         self.assertGreater(min(middle.values()), 0.15 * max(middle.values()))
 
     def test_time_in_the_kernel(self):
-        """A program that calls the kernel every 2 us is mostly stopped in its calls: without correction, 99 % of its time is in
-        the kernel."""
+        """A program that calls the kernel every 2 us is mostly stopped in its calls: without a
+        correction, 99 % of its time would be in the kernel."""
         source = """#include <stdio.h>
                     #include <sys/resource.h>
                     #include <sys/syscall.h>
@@ -546,8 +555,8 @@ class PtraceTruth(Truth, Case):
         self.assertGreater(table["work"] / total, 0.7 * user / (user + system))
 
     def test_code_that_calls_the_kernel_beside_code_that_does_not(self):
-        """A thread that is not stopped at once is seen at the end of its next system call, as if it had been there: its time
-        was taken from the loop with calls, and given to the other one."""
+        """A thread that is not stopped at once is seen at the end of its next system call, as if it
+        had been there: its time was taken from the loop with calls, and given to the other loop."""
         source = """#include <fcntl.h>
                     #include <stdio.h>
                     #include <time.h>
@@ -580,9 +589,9 @@ class PtraceTruth(Truth, Case):
 
     @tool.plain_only
     def test_threads_that_wait_for_a_cpu_do_not_run(self):
-        """An ordinary user's sampler competes with the threads that it samples. It often notices late that one was
-        preempted, usually at the end of a system call: if that counted, over half of the time would be in the
-        kernel."""
+        """The sampler of an ordinary user competes with the threads that it samples. It often
+        notices late that a thread was preempted, usually at the end of a system call: if that
+        counted, over half of the time would be in the kernel."""
         source = r"""#include <pthread.h>
                      #include <time.h>
                      static volatile long sum;
@@ -607,13 +616,14 @@ class PtraceTruth(Truth, Case):
                        preexec_fn=become_ordinary, cwd="/", timeout=LIMIT)
         table = self.table("function")
         count = sum(flag & RAN for flag, _ in Profile(self.out).seen)
-        chance = 2 * (0.3 * 0.7 / count) ** 0.5  # a slow machine takes few samples
+        chance = 2 * (0.3 * 0.7 / count) ** 0.5  # on a slow machine, there are few samples
         self.assertLess(table.get("_kernel", 0), (0.3 + chance) * sum(table.values()), (count, table))
 
     @tool.plain_only
     def test_thread_that_loses_its_cpu_to_another_program(self):
-        """Preempted by the sampler, the thread waits while another program runs, and stops for the sample long after it. If
-        that took the place of its next sighting, the function that runs when it has a CPU again would be seen too little."""
+        """A thread that was preempted by the sampler waits while another program runs, and stops
+        for the sample long after it. If this replaced its next sighting, the function that runs
+        when the thread has a CPU again would be seen too rarely."""
         source = r"""#include <pthread.h>
                      #include <stdio.h>
                      #include <time.h>
@@ -668,7 +678,8 @@ class PtraceTruth(Truth, Case):
 
     @unittest.skipUnless(os.uname().machine == "x86_64", "the first argument of a call is lost elsewhere")
     def test_waits_do_not_end_early(self):
-        """Interrupted as it begins to wait, epoll_wait would end with EINTR; with a signal, it still does."""
+        """If it were interrupted at the beginning of a wait, epoll_wait would return EINTR; with a
+        signal, it still does."""
         source = """
             #include <errno.h>
             #include <pthread.h>
@@ -725,10 +736,11 @@ class PtraceTruth(Truth, Case):
         self.assertEqual(done.stdout, "0 300")
 
     def test_threads_that_wait_are_left_alone(self):
-        """A stop would wake them: CPU time that they do not use without a sampler, and waits that end with EINTR."""
+        """A stop would wake them: they would use CPU time that they do not use without a sampler,
+        and waits would return EINTR."""
         profile, done = self.profile_of(sample("waiters"), "1")
         self.assertLess(int(done.stdout), 20)
-        leader = min(tid for tid, _, _ in profile.deltas())  # the oldest; the first sample may lack it
+        leader = min(tid for tid, _, _ in profile.deltas())  # the oldest; it may lack the first sample
         waited = sum(cpu for tid, _, cpu in profile.deltas() if tid != leader)
         self.assertLess(waited, 0.005 * profile.cpu())
         middle = profile.samples[len(profile.samples) // 2][1]
@@ -814,7 +826,8 @@ class Status(Case):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_command_that_cannot_be_let_go(self):
-        """The signal to start is lost: an error at once, nothing runs and nothing remains."""
+        """The signal to start is lost: there is an error at once, nothing runs and nothing
+        remains."""
         library = os.path.join(self.folder, "go_fails.so")
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, os.path.join(STUBS, "go_fails.c")], check=True)
         for engine in ("perf", "ptrace") if perf_is_permitted()[0] else ("ptrace",):
@@ -832,7 +845,7 @@ class Status(Case):
         return unshare
 
     def test_processes_of_another_namespace(self):
-        """Without its own /proc, the numbers there are those of other processes."""
+        """Without a separate /proc, process numbers there refer to other processes."""
         unshare, marker = self.namespaces("-p", "-f"), os.path.join(self.folder, "ran")
         for engine in ("auto", "perf", "ptrace"):
             done = subprocess.run([*unshare, SAMPLER, "--engine", engine, "-o", self.out, "--", "touch", marker], text=True,
@@ -844,7 +857,7 @@ class Status(Case):
         self.assertLess(Profile(self.out).cpu(), 20e9)
 
     def test_first_process_of_a_namespace_faults(self):
-        """While it is traced, the kernel lets it fault again instead of ending it."""
+        """While the process is traced, the kernel lets it fault again instead of ending it."""
         unshare = self.namespaces("-p", "-f", "--mount-proc")
         script = "import ctypes, time\nwhile time.process_time() < 0.3: pass\n%s"
         fault, late = "ctypes.string_at(0)", "import threading\nthreading.Thread(target=ctypes.string_at, args=[0]).start()\ntime.sleep(9)"
@@ -855,7 +868,7 @@ class Status(Case):
                 self.assertGreater(Profile(self.out).cpu(), 0.25e9, (engine, how))
 
     def test_clock_of_another_namespace(self):
-        """The kernel's records have its own clock."""
+        """The kernel's records use the clock of the sampler's namespace."""
         unshare = self.namespaces("-T", "--monotonic", "100000")
         for engine in ("perf", "ptrace") if perf_is_permitted()[0] else ("ptrace",):
             sampler = [SAMPLER, "-q", "--engine", engine, "-o", self.out, "--"]
@@ -941,7 +954,7 @@ class Status(Case):
         import resource
         marker = os.path.join(self.folder, "ran")
         script = f"import os, time\nwhile time.process_time() < 4: pass\nos.mkdir({marker!r})"
-        # SIGXFSZ is ignored already (python does), so that a file that would grow too long is EFBIG
+        # SIGXFSZ is ignored (by Python), so that a file that grows too long causes EFBIG
         done = self.run_sampler(PYTHON, "-c", script, restore_signals=False,
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000)))
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -949,19 +962,19 @@ class Status(Case):
         self.assertEqual(sorted(os.listdir(self.folder)), ["out.bin", "ran"])
         profile = Profile(self.out)
         self.assertGreater(len(profile.samples), 100)
-        # what the program used after the sampling ended is not in it
+        # CPU time that the program used after the end of the sampling is not included
         self.assertLess(sum(self.table("function").values()), 1.1 * profile.wall / 1e6 + 0.02)
 
 
 class Signals:
-    """What both engines must leave alone; see PerfSignals and PtraceSignals."""
+    """Behaviour that both engines must not change; see PerfSignals and PtraceSignals."""
 
     def test_alarms_all_arrive(self):
         profile, done = self.profile_of(sample("signals"), "2000")
         alarms, overruns = map(int, re.findall(r"(?:alarms|overruns) (\d+)", done.stdout))
         seconds = float(re.search(r"seconds ([\d.]+)", done.stdout).group(1))
         self.assertEqual(alarms, 2000)
-        # one that was swallowed is neither an alarm nor an overrun
+        # a lost signal is neither an alarm nor an overrun
         self.assertLess(abs(seconds / 0.0005 - alarms - overruns), 0.02 * alarms)
         self.assertGreater(len(profile.samples), 300)
 
@@ -1075,7 +1088,8 @@ class Signals:
         self.assertEqual(done.stdout, "fine\n")
 
     def test_child_outlives_the_command(self):
-        """It runs on unharmed, and what it did before has its name, however short that was."""
+        """The child continues to run unharmed, and its time before that has its name, however short
+        it was."""
         wait = "while read used rest < /proc/$!/schedstat && [ $used -lt 50000000 ]; do sleep 0.02; done"
         done = self.run_sampler("/bin/sh", "-c", f"{sample('burn')} -v 0.3 & {wait}; echo early")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -1087,11 +1101,11 @@ class Signals:
         # the parent of a vfork cannot be stopped until its child has finished, here after 1 s
         threads, waited = map(int, re.findall(r"\d+", self.profile_of(sample("vfork_wait"), "1")[1].stdout))
         self.assertGreater(waited, 900)
-        self.assertGreater(threads, 30)  # if they were held up, this would be almost 0, however busy the machine is
+        self.assertGreater(threads, 30)  # if threads were delayed: almost 0, even on a busy machine
 
 
 class Attach:
-    """Programs that run already; see PerfAttach and PtraceAttach."""
+    """Attaching to programs that are already running; see PerfAttach and PtraceAttach."""
 
     def begin(self, *arguments):
         program = subprocess.Popen([sample("burn"), *arguments], stdout=subprocess.PIPE, start_new_session=True)
@@ -1161,7 +1175,8 @@ class Attach:
 
 
     def test_first_thread_has_ended(self):
-        """It remains as a zombie, without mappings; the process is still attached to."""
+        """The first thread remains as a zombie, without mappings; the sampler still attaches to the
+        process."""
         source = """#include <pthread.h>
                     #include <stdio.h>
                     #include <time.h>
@@ -1194,7 +1209,7 @@ class Attach:
                 f.write("1000 10 generated\n")
             programs[0].stdin.close()
             self.assertEqual(programs[0].wait(LIMIT), 0)
-            # the end of a process is noticed when it happens, not at the end of all
+            # the end of a process is noticed when it happens, not when all have ended
             self.assertTrue(wait_until(lambda: b"generated" in open(self.out + ".part", "rb").read()))
             os.remove(names)
             programs[1].stdin.close()
@@ -1246,7 +1261,7 @@ class Terminal(Case):
         os.write(self.terminal, text.encode())
 
     def expect(self, pattern, seconds=20):
-        """Continues to read until PATTERN, and forgets the text up to its end."""
+        """Reads until PATTERN, and discards the text up to its end."""
         end = time.monotonic() + seconds
         while not (found := re.search(pattern, self.seen)):
             ready, _, _ = select.select([self.terminal], [], [], max(0, end - time.monotonic()))

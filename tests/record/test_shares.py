@@ -1,4 +1,5 @@
-"""The main job on a program with known shares, from sampler to table, in one thread and in three.
+"""The main task with a program of known shares, from the sampler to the table, in one thread and in
+three.
 SPDX-License-Identifier: MIT"""
 import json
 import os
@@ -25,7 +26,8 @@ def become_ordinary():
 
 
 class Shares(unittest.TestCase):
-    """burn prints the CPU times of its functions and of the whole process, by the clocks of the kernel."""
+    """burn prints the CPU times of its functions and of the whole process, according to the clocks
+    of the kernel."""
 
     def measure(self, threads):
         with tempfile.TemporaryDirectory() as folder:
@@ -50,13 +52,14 @@ class Shares(unittest.TestCase):
         whole = sum(used.values())
         for function, ns in used.items():
             p = ns / whole
-            # slices of about 10 ms make neighbouring samples alike: the slices entered count, not the samples
+            # slices of about 10 ms make neighbouring samples similar: slices are counted, not their
+            # samples
             n = min(rows[function]["samples"], 4 * max(rows[function]["entries"], 1)) / max(p, 1e-9)
             error = 4 * (p * (1 - p) / n) ** 0.5 + 0.01
             self.assertLess(abs(rows[function]["time"] / table["total"]["time"] - p), error, function)
             self.assertAlmostEqual(p, int(function[-2:]) / 100, delta=0.05)
         process = int(re.findall(r"process\D+(\d+)", said)[0]) / 1e9
-        # the process reads its clock before it ends: what exit costs comes on top
+        # the process reads its clock before it ends: the cost of exit is not included
         self.assertGreater(table["total"]["time"], process * 0.995)
         self.assertLess(table["total"]["time"], process * 1.01 + 0.02)
         self.assertAlmostEqual(sum(r["time"] for r in table["rows"]), table["total"]["time"], delta=1e-9)
@@ -72,7 +75,7 @@ class Shares(unittest.TestCase):
         self.check(3)
 
     def record(self, pbin, engine, program, *arguments, before=(), record=()):
-        """Writes the profile PBIN of a sample program; returns what the program printed."""
+        """Writes the profile PBIN of a sample program; returns the output of the program."""
         raw = pbin + ".bin"
         done = subprocess.run([*before, os.path.join(BUILD, "sampler"), "-q", "--engine", engine, *record, "-o", raw, "--",
                                os.path.join(BUILD, "samples", program), *map(str, arguments)],
@@ -84,7 +87,8 @@ class Shares(unittest.TestCase):
         return done.stdout
 
     def rows(self, *arguments, options=(), **more):
-        """What the program printed [s], and the rows of the profile by function; ARGUMENTS and MORE as in record."""
+        """The output of the program [s], and the rows of the profile by function; ARGUMENTS and
+        MORE as in record."""
         with tempfile.TemporaryDirectory() as folder:
             pbin = os.path.join(folder, "out.pbin")
             said = self.record(pbin, *arguments, **more)
@@ -99,8 +103,8 @@ class Shares(unittest.TestCase):
         return true, {name: row["time"] for name, row in rows.items()}
 
     def test_what_follows_a_wait(self):
-        """The start of a burst is sampled as often as its end: if half a millisecond after each wait were missed, the
-        first half would be shown as 30 % of both."""
+        """The start of a burst is sampled as often as its end: if half a millisecond after each
+        wait were missed, the first half would be shown as 30 % of both."""
         for engine in ("perf", "ptrace"):
             with self.subTest(engine):
                 true, shown = self.sample(engine, "bursts", 300, 800000, 10000)
@@ -113,8 +117,9 @@ class Shares(unittest.TestCase):
     @tool.plain_only
     @tool.measured
     def test_halves_of_a_burst(self):
-        """A period that changes in a burst, and a window that ends in one, take nothing from what precedes the next wait. They took
-        0.27 to 0.43 % for the second half, where this finds 0.03 % on average over two recordings."""
+        """If a period changes in a burst, or a window ends in it, the code before the next wait
+        does not get less time. It got 0.27 to 0.43 % less for the second half, where this test
+        finds 0.03 % on average over two recordings."""
         errors = []
         for _ in range(2):
             true, shown = self.sample("perf", "bursts", 250, 3200000, 10000, record=["-f", "10000"])
@@ -126,8 +131,9 @@ class Shares(unittest.TestCase):
     @tool.plain_only
     @tool.measured
     def test_programs_that_share_cpus(self):
-        """Four of them on two CPUs: when one goes to sleep, the sampler of an ordinary user gets a CPU, and sees where the others are
-        then. The first half of bursts got 1 to 3 % too little."""
+        """Four programs on two CPUs: when one goes to sleep, the sampler of an ordinary user gets a
+        CPU, and sees where the others are at that moment. The first half of bursts got 1 to 3 % too
+        little."""
         with tempfile.TemporaryDirectory() as folder, tool.measurement():
             os.chmod(folder, 0o777)
             bursts, sampler = (shutil.copy(os.path.join(BUILD, name), folder) for name in ("samples/bursts", "sampler"))
@@ -142,8 +148,9 @@ class Shares(unittest.TestCase):
             self.assertAlmostEqual(shown["opening"] / (shown["opening"] + shown["closing"]), first / (first + second), delta=0.01)
 
     def test_periods_change_on_one_cpu(self):
-        """A sampler that shares a CPU with the program finds it stopped by itself; still, no period lasts for a run, where
-        it could beat with a loop of the program. A tenth of them is shorter than most by more than a tenth."""
+        """A sampler that shares a CPU with the program finds it stopped already; still, no period
+        lasts for a whole run, in which it could beat with a loop of the program. A tenth of the
+        periods is shorter than most by more than a tenth."""
         cpu = str(min(os.sched_getaffinity(0)))
         with tempfile.TemporaryDirectory() as folder:
             pbin = os.path.join(folder, "out.pbin")
@@ -155,20 +162,21 @@ class Shares(unittest.TestCase):
         self.assertLess(times[len(times) // 10], 0.9 * times[len(times) // 2])
 
     def test_system_calls_of_a_program_that_sleeps(self):
-        """On the CPU of the sampler, a thread that was woken with it looks as if it had been preempted in its sleep. A
-        thread that was preempted in another call still counts: none did, of the 30 %."""
+        """On the CPU of the sampler, a thread that was woken together with it looks as if it had
+        been preempted in its sleep. A thread that was preempted in another call still counts: none
+        did, although it should be 30 %."""
         cpu = min(os.sched_getaffinity(0))
         true, shown = self.sample("ptrace", "bursts", 1600, 150000, 200, 8000000, options=["--kernel=caller"],
                                   before=["taskset", "-c", str(cpu)])
         del true["asleep"]
         p, used = true["reading"] / sum(true.values()), sum(true.values())
-        error = 4 * (p * (1 - p) / (400 * used)) ** 0.5  # samples at which another program has the CPU show nothing
+        error = 4 * (p * (1 - p) / (400 * used)) ** 0.5  # samples in which another program has the CPU show nothing
         self.assertLess(error, 0.8 * p)
         reading = sum(time for name, time in shown.items() if "read" in name)
         self.assertAlmostEqual(reading / (reading + shown["opening"] + shown["closing"]), p, delta=error)
 
     def compete(self):
-        """Three programs that take all that they get."""
+        """Three programs that use all the CPU time that they get."""
         for _ in range(3):
             other = subprocess.Popen(["sh", "-c", "while :; do :; done"])
             self.addCleanup(other.wait)
@@ -176,7 +184,8 @@ class Shares(unittest.TestCase):
 
     @tool.plain_only
     def test_what_follows_a_wait_for_a_cpu(self):
-        """The thread wakes up, and waits for a CPU. A period that begins with its burst would miss the first half: 35 %."""
+        """The thread wakes up, and waits for a CPU. A period that begins with its burst would miss
+        the first half: it would get 35 %."""
         self.compete()
         true, shown = self.sample("perf", "bursts", 200, 800000, 1000, before=["nice", "-n", "10"])
         used = true["opening"] + true["closing"]
@@ -186,14 +195,15 @@ class Shares(unittest.TestCase):
 
     @tool.plain_only
     def test_sleep_while_others_compete(self):
-        """A thread that stops late, because it waits for a CPU, is not seen there for all of the sleep that follows."""
+        """A thread that stops late, because it waits for a CPU, is not seen there during the whole
+        sleep that follows."""
         self.compete()
         true, shown = self.sample("ptrace", "bursts", 20, 8000000, 80000, options=["--wall-time"])
         asleep = sum(time for name, time in shown.items() if "sleep" in name)
         self.assertAlmostEqual(asleep, true["asleep"], delta=0.1 * true["asleep"])
 
     def test_page_faults(self):
-        """They are time in the kernel, of the function that touches new memory."""
+        """Page faults are time in the kernel, of the function that touches new memory."""
         for engine, record in tool.some((("perf", ()), ("ptrace", ()), ("ptrace", ("-a",))), 2):
             with self.subTest(engine, record=record):
                 true, shown = self.sample(engine, "faults", 4000, 64, 120000, record=record)
@@ -204,7 +214,7 @@ class Shares(unittest.TestCase):
                 self.assertLess(touching / (touching + shown["computing"]), 0.2)  # without the page faults: 0.01
 
     def test_short_threads(self):
-        """Most threads end before a sample: those seen stand for them."""
+        """Most threads end before they are sampled: the threads that are seen stand for them."""
         for engine in ("perf", "ptrace"):
             with self.subTest(engine), tempfile.TemporaryDirectory() as folder:
                 raw, pbin = os.path.join(folder, "short.bin"), os.path.join(folder, "short.pbin")
@@ -221,14 +231,15 @@ class Shares(unittest.TestCase):
                 both = [rows[name]["time"] for name in ("short_30", "short_70")]
                 samples = sum(rows[name]["samples"] for name in ("short_30", "short_70"))
                 self.assertGreater(samples, 100)
-                self.assertLess(abs(sum(both) / used - 1), 0.5)  # a machine that is busy shows less of such threads
-                # the first 20 us of 300 are not sampled, and each stop takes longer with sanitizers
+                self.assertLess(abs(sum(both) / used - 1), 0.5)  # a busy machine sees fewer of such threads
+                # the first 20 of 300 us are not sampled, and each stop takes longer with sanitizers
                 unseen = 0.15 if tool.is_asan() else 0.04
                 self.assertLess(abs(both[0] / sum(both) - 0.3), unseen + 4 * (0.3 * 0.7 / samples) ** 0.5)
 
     def test_begin_of_threads(self):
-        """A thread inherits the period of its creator: one that the creator has not used up is long, and one that it has
-        just drawn is not short. A fifth of these threads was sampled."""
+        """A thread inherits the period of its creator: a period that the creator has not used up is
+        long, and one that it has just drawn is not short. Only a fifth of these threads was
+        sampled."""
         true, rows = self.rows("perf", "short_threads", 500, 400, 2000)
         both = [rows[name]["samples"] if name in rows else 0 for name in ("short_30", "short_70")]
         expected = 1000 * true["short"]
@@ -238,7 +249,8 @@ class Shares(unittest.TestCase):
 
     @tool.plain_only
     def test_attach_to_a_program_of_short_threads(self):
-        """What threads use in the kernel at their beginning and end is in the table. The engine perf lost it: 3 to 10 %."""
+        """The CPU time that threads use in the kernel at their beginning and end is in the table.
+        The perf engine lost it: 3 to 10 %."""
         with tempfile.TemporaryDirectory() as folder:
             raw, pbin = os.path.join(folder, "out.bin"), os.path.join(folder, "out.pbin")
             program = subprocess.Popen(["sh", "-c", f"sleep 0.7; exec {BUILD}/samples/short_threads 60 12000"], stdout=subprocess.DEVNULL)
@@ -259,8 +271,9 @@ class Shares(unittest.TestCase):
     @tool.plain_only
     @tool.measured
     def test_many_threads_are_sampled_with_whole_cpus(self):
-        """They inherit no samplers then; other programs do not count, and what the program does later has samplers again. On a
-        busy machine, threads may be created too slowly for that at first."""
+        """The threads then inherit no samplers; other programs do not count, and later code of the
+        program has samplers again. On a busy machine, threads may be created too slowly for this at
+        first."""
         shown, many, one = self.sample_many_threads()
         with tool.measurement():
             self.assertAlmostEqual(shown[0] / many, 1, delta=0.5)  # threads of 0.1 ms also spend time in the kernel
@@ -269,17 +282,18 @@ class Shares(unittest.TestCase):
     @tool.plain_only
     @tool.measured
     def test_many_threads_of_an_ordinary_user(self):
-        """They inherit samplers in a part of the time only; nothing is missed because of the pauses."""
+        """The threads inherit samplers for only a part of the time; nothing is missed because of
+        the pauses."""
         shown, many, one = self.sample_many_threads("part of the time", (300, 6000), become_ordinary)
         with tool.measurement():
             self.assertAlmostEqual(shown[0] / one, 1, delta=0.15)
-            self.assertAlmostEqual(shown[1] / many, 1, delta=0.25)  # the kernel's time on births counts as theirs
+            self.assertAlmostEqual(shown[1] / many, 1, delta=0.25)  # the kernel's time for creations counts as theirs
 
     @tool.plain_only
     @tool.measured
     def test_rate_on_a_busy_machine(self):
-        """The sampler of an ordinary user gets a CPU late. If it took the time until then for CPU time of the program, a rate of 250 Hz
-        would become 280 to 320 Hz."""
+        """The sampler of an ordinary user gets a CPU late. If the time until then counted as CPU
+        time of the program, a rate of 250 Hz would become 280 to 320 Hz."""
         rates = []
         with tempfile.TemporaryDirectory() as folder, tool.measurement():
             os.chmod(folder, 0o777)
@@ -301,8 +315,9 @@ class Shares(unittest.TestCase):
     @tool.plain_only
     @tool.measured
     def test_programs_on_all_cpus_that_sleep(self):
-        """The sampler of an ordinary user shares a CPU with them. When it resumes one, it must not have to wait for the next tick of the
-        kernel: of 3 ms after each wait, 5 to 12 % would be missing."""
+        """The sampler of an ordinary user shares a CPU with them. When it resumes a program, it
+        must not have to wait for the next tick of the kernel: of 3 ms after each wait, 5 to 12 %
+        would be missing."""
         errors = []
         with tempfile.TemporaryDirectory() as folder, tool.measurement():
             os.chmod(folder, 0o777)
@@ -321,8 +336,8 @@ class Shares(unittest.TestCase):
             self.assertAlmostEqual(sum(errors) / len(errors), 0, delta=0.045, msg=errors)
 
     def sample_many_threads(self, means="whole CPUs", threads=(100, 2000), prepare=None):
-        """The times of both programs [s], ascending, and what they printed. MEANS: in the summary. THREADS: their length [us]
-        and number."""
+        """The times of both programs [s], ascending, and their output. MEANS: the method shown in
+        the summary. THREADS: their length [us] and number."""
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o777)
             short, burn, sampler = (shutil.copy(os.path.join(BUILD, name), folder)
@@ -356,7 +371,8 @@ class Shares(unittest.TestCase):
 
     @staticmethod
     def mixed(folder, fours=3000, turns=100000):
-        """A program with a thread that runs one(), and short threads called many that run many(), FOURS times four at a time."""
+        """A program with a thread that runs one(), and short threads named many that run many():
+        FOURS groups of four."""
         source = r"""#include <pthread.h>
                      #include <stdio.h>
                      #include <sys/prctl.h>
@@ -395,15 +411,17 @@ class Shares(unittest.TestCase):
 
     @tool.plain_only
     def test_long_thread_beside_short_ones(self):
-        """When threads end, the kernel writes to the rings of other CPUs; their samples were lost then, in half of the runs."""
+        """When threads end, the kernel writes to the rings of other CPUs; in half of the runs,
+        their samples were lost."""
         with tempfile.TemporaryDirectory() as folder:
             true, shown = self.sample("perf", self.mixed(folder))
         self.assertAlmostEqual(shown["one"] / true["one"], 1, delta=0.1)
-        self.assertAlmostEqual(shown["many"] / true["many"], 1, delta=0.4)  # the kernel's time for births comes on top
+        self.assertAlmostEqual(shown["many"] / true["many"], 1, delta=0.4)  # the kernel's time for creations is added
 
     @tool.plain_only
     def test_short_threads_never_run_what_a_long_one_does(self):
-        """Of an ordinary user, who has no real-time priority, too many short threads are seen in system calls."""
+        """With an ordinary user, who has no real-time priority, too many short threads are seen in
+        system calls."""
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o777)
             program, raw, pbin = self.mixed(folder, 1000, 300000), os.path.join(folder, "mixed.bin"), os.path.join(folder, "mixed.pbin")
@@ -416,7 +434,8 @@ class Shares(unittest.TestCase):
         self.assertEqual(rows.get(("many", "one"), 0), 0)
 
     def test_short_threads_have_their_names(self):
-        """They set it first. Samples are moved a little, but not to a time at which their thread had another name."""
+        """The threads set their names first. Samples are moved a little, but not to a time at which
+        their thread had another name."""
         with tempfile.TemporaryDirectory() as folder:
             raw, pbin = os.path.join(folder, "mixed.bin"), os.path.join(folder, "mixed.pbin")
             run([os.path.join(BUILD, "sampler"), "-q", "--engine", "perf", "-f", "1000", "-o", raw, "--", self.mixed(folder, 500, 300000)])
@@ -429,7 +448,8 @@ class Shares(unittest.TestCase):
 
     @tool.plain_only
     def test_very_short_threads_come_and_go(self):
-        """With a period as short as the cost of a sample, the creating thread would be kept in clone for seconds."""
+        """If the period were as short as the cost of a sample, the creating thread would be kept in
+        clone for seconds."""
         work = [os.path.join(BUILD, "samples", "short_threads"), "10", "12000"]
         costs = []
         for observer in ([], [os.path.join(BUILD, "sampler"), "-q", "--engine", "auto", "--"]):
