@@ -80,11 +80,12 @@ class TableCase(tool.Case):
         self.assertEqual(order, sorted(order, reverse=True))
 
     def check(self, profile, options, file=None, *argv):
-        """The tool's table of PROFILE is that of the oracle."""
+        """The tool's table of PROFILE equals that of the oracle."""
         result, _ = sums.aggregate(profile, options)
         table = self.table(*options.argv(), *argv, file or self.profile("p.pbin", profile))
         filtered = options.include or options.exclude or options.external
-        # this model charges more or less energy than was measured, but the facts show what was measured
+        # the model thread charges more or less energy than was measured, but the facts show the
+        # measured energy
         loses = options.model == "thread" and not filtered
         exact = sums.aggregate(profile, dataclasses.replace(options, model="sample"))[0] if loses else result
         self.check_table(table, result, options, sums.total(exact.rows.values()).energy if loses else None)
@@ -158,7 +159,8 @@ class Attribution(TableCase):
                                sums.Options(wall_time=True, model=model))
 
     def test_wall_time_has_the_power_that_was_measured(self):
-        """A thread that waits for most of each second at 2 W: 2 W in its wall time, not 2 W * CPU time / wall time."""
+        """A thread waits for most of each second at 2 W: the power in its wall time is 2 W, not 2 W
+        * CPU time / wall time."""
         profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 1, "samples": 10, "cpus": 4,
                                 "wall_ns": 10**10}, [pbin.Thread(1)],
                                [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
@@ -195,7 +197,7 @@ class Attribution(TableCase):
                 at = self.profile("p.pbin", profile)
                 plain = self.table("--energy-model", "thread", at)
                 self.assertLess(table["total"]["time"], plain["total"]["time"])
-        # this model is implied, and no other one is possible; what was subtracted is kept
+        # this model is implied, and no other is possible; the subtracted latency is recorded
         kept = os.path.join(self.folder, "kept.pbin")
         self.succeeds(["pbin-aggregate", "--subtract-latency=thread", at, "-o", kept])
         for file in (at, kept):
@@ -217,8 +219,8 @@ class Attribution(TableCase):
         self.close(table["total"]["time"], F(24, 10000), "5 + 0.4 - 3 ms")
 
     def test_latency_in_which_the_target_runs(self):
-        """The sampler takes half of the wall time for 200 threads, while these use both CPUs, or as many as there are:
-        nothing to subtract."""
+        """The sampler takes half of the wall time for 200 threads, but these use both CPUs, or all
+        that there are: nothing is subtracted."""
         threads = [pbin.Thread(1 + i) for i in range(200)]
         entries = [(i, 0, 10**7) for i in range(200)]
         for cpus, model in itertools.product((2, 0), ("share", "sample", "thread")):
@@ -266,7 +268,7 @@ class Filters(TableCase):
                                          sums.total(whole.rows.values()).energy)
 
     def test_with_keys_that_are_numbers(self):
-        """Unknown lines and processes are rows too, and are kept apart from what is left out."""
+        """Unknown lines and processes also have rows, and are distinguished from excluded ones."""
         for key in ("line", "process", "thread", "pc"):
             for more in ({"exclude": [("binary", "=", "app")]}, {"include": [("function", "=", "*u*")]},
                          {"wall_time": True}):
@@ -320,7 +322,7 @@ class Windows(TableCase):
             for what in ("time", "samples"):
                 got = sum(F(self.rows_by_key(p, keys).get(key, {}).get(what) or 0) for p in parts)
                 self.close(got, F(row[what]), (key, what))
-        # only in the whole profile are intervals at a border shared with the samples on the other side
+        # only in the whole profile are intervals at a border shared with samples on the other side
         self.close(sum(F(p["total"]["energy"]) for p in parts), F(whole["total"]["energy"]), "energy")
 
     def test_phases(self):
@@ -373,7 +375,7 @@ class Gaps(TableCase):
             self.assertEqual(self.warning(profile, *argv), "")
 
     def test_over_20_times_the_median(self):
-        """The median is known to 3 %."""
+        """The error of the median is at most 3 %."""
         for factor, found in ((15, False), (19, False), (20, False), (21, True), (25, True)):
             profile = profiles.make(42)
             for s in profile.samples[1:]:
@@ -383,7 +385,7 @@ class Gaps(TableCase):
                 self.assertEqual("1 interval is" in self.warning(profile), found)
 
     def test_less_than_1_percent(self):
-        """The end of a process or a busy machine makes a long interval in most recordings."""
+        """Most recordings have a long interval, due to the end of a process or a busy machine."""
         for samples, found in ((2000, True), (3000, False)):
             profile = profiles.make(43, samples=samples)
             for s in profile.samples[1:]:
@@ -444,7 +446,8 @@ class Limits(TableCase):
         return "_idle" in key or "_gap" in key
 
     def check_cut(self, argv, metric, keep):
-        """The table has the rows of code for which KEEP(key) is true, those without code, and one for all others."""
+        """The table has the rows of code for which KEEP(key) is true, the rows without code, and
+        one row for all others."""
         table = self.table("-k", ",".join(self.keys), "--sort", metric, *argv, self.at)
         order = self.sorted(metric)
         shown = [k for k in order if keep(k) or self.is_label(k)]
@@ -504,12 +507,14 @@ class Limits(TableCase):
 
     @staticmethod
     def half(p, n, entries):
-        """Half of the interval of the share P of the time in N samples: each entry has two ends, with a variance of one mean
-        interval squared; there are no more of them than if samples were independent."""
+        """The half width of the interval of a row that has the share P of the time in N samples:
+        each entry has two ends, each with a variance of one squared mean interval. There are no
+        more ends than if samples were independent."""
         return 1.96 * math.sqrt(2 * min(max(entries, 0.5), max(0, n * p * (1 - p)))) / n
 
     def test_ci_of_divided_cpu_times(self):
-        """The number of samples of a row is random, except where it stays for longer than as many samples as share CPU time."""
+        """The number of samples of a row is random, except if the row lasts longer than the samples
+        that share CPU time."""
         keys = ("-k", ",".join(self.keys))
         for divided in (0, 1, 2, 64, 10**6):
             made = profiles.make(50, samples=200, locations=60, divided=divided)
@@ -533,7 +538,8 @@ class Limits(TableCase):
         self.assertEqual(wall["rows"], self.table("--ci", "--wall-time", *keys, self.at)["rows"])
 
     def ci_of_phases(self, watts=(10, 30), stay=200, used=1, threads=1, *argv):
-        """Two functions take turns, each for STAY samples; windows of ten samples. Rows and warnings."""
+        """Two functions alternate, each for STAY samples; windows of ten samples. Returns rows and
+        warnings."""
         made, rng, noise = profiles.make(7), random.Random(stay), 1
         made.meta.update(pmu=pbin.POWER, cpus=4, times=1, cpu_time=1)
         made.samples = []
@@ -547,12 +553,13 @@ class Limits(TableCase):
         return [r for r in json.loads(done.out)["rows"] if r["samples"] > 0], done.err
 
     def test_ci_of_energy(self):
-        """Intervals of phases: the energy that windows move is the larger part, even more so for the row with less
-        power."""
+        """Confidence intervals with phases: most of their width is energy that windows move,
+        especially for the row with less power."""
         rows, err = self.ci_of_phases()
         rows.sort(key=lambda r: r["power"])
         self.assertNotIn("no intervals", err)
-        # 20 ends of phases, in windows of 10 samples and at most two more: 10 and 12 ms x 20 W / 6 each, and chance
+        # 20 ends of phases, in windows of 10 samples and at most two more: 10 and 12 ms x 20 W / 6
+        # each, plus chance
         least, most = 20 * 0.010 * 20 / 6, 20 * 0.012 * 20 / 6 + 0.25
         for row in rows:
             self.assertLess(least, row["energy_ci_approx"])
@@ -561,7 +568,7 @@ class Limits(TableCase):
         self.assertLess(same[0]["energy_ci_approx"], least / 2)
 
     def test_no_ci_of_energy_that_is_not_known(self):
-        """Where the intervals would not contain the truth, they are not shown, and a warning says so."""
+        """Intervals that would not contain the true value are replaced by a warning."""
         for why, how in (("idle time", {"used": 0.5}), ("same time", {"threads": 2})):
             with self.subTest(why):
                 rows, err = self.ci_of_phases(**how)
@@ -583,7 +590,8 @@ class Limits(TableCase):
         self.assertEqual((row["energy"], row["energy_ci_approx"]), (None, None))
 
     def test_ci_of_time_and_energy(self):
-        """The totals of a run are exact: intervals of time and energy are those of the shares, times the totals."""
+        """The totals of a run are exact: the intervals of time and energy are those of the shares,
+        times the totals."""
         table = self.table("--ci", self.at)
         names = [c["name"] for c in table["columns"]]
         for what, share in (("time", "share"), ("energy", "energy_share")):
@@ -607,11 +615,12 @@ class Limits(TableCase):
 
     @staticmethod
     def running(*made):
-        """Thread samples with CPU time: those of waiting threads carry no information about shares of CPU time."""
+        """Thread samples with CPU time: those of waiting threads contain no information about
+        shares of CPU time."""
         return sum(cpu > 0 for profile in made for s in profile.samples for _, _, cpu in s.entries)
 
     def test_all_is_exactly_all(self):
-        """100 * x / x is 100.00000000000001 for these times, but the total is exact."""
+        """100 * x / x is 100.00000000000001 for these times, but the total must be exact."""
         for ns in [n for n in range(1430116400, 1430116500) if 100 * (n / 1e9) / (n / 1e9) != 100]:
             made = profiles.make(7)
             made.samples = [pbin.Sample(10**9, 1.0, [(0, 0, ns)])]
@@ -678,7 +687,8 @@ class Labels(TableCase):
         self.assertEqual({r.split(",")[0] for r in rows[1:4]}, {"0", "1", "_idle"})
 
     def test_aggregated_and_merged(self):
-        """An aggregated profile keeps them, and merging does not mix them with rows of code."""
+        """An aggregated profile keeps these rows, and merging does not mix them with rows of
+        code."""
         parts = []
         for name in ("a", "b"):
             parts.append(f"{self.folder}/{name}")
@@ -695,7 +705,7 @@ class Labels(TableCase):
         self.assertEqual({r["thread"] for r in json.loads(ended.out)["rows"]}, {0, 1, "_idle"})
 
     def test_not_cut_off(self):
-        """_other has the power of code, never the energy of time without code."""
+        """_other has the power of code, and no energy of time without code."""
         rows = self.table("-k", "function", "--top", "1", "--energy-model=sample", self.at)["rows"]
         self.assertEqual({(r["function"], r["energy"], r["power"]) for r in rows},
                          {("f", 1, 1), ("_other", 2, 2), ("_idle", 8, None)})
@@ -768,7 +778,7 @@ class Values(TableCase):
             profile.samples[10 + 7 * i].value = value
         profile.samples[100].value = 5e-324
         profile.samples[101].value = -3.5
-        for s in profile.samples:  # the oracle sees doubles
+        for s in profile.samples:  # the oracle uses doubles
             if isinstance(s.value, int):
                 s.value = math.nan
         options = sums.Options()
@@ -792,7 +802,8 @@ class Values(TableCase):
 
 class PowerOfTheRun(TableCase):
     def test_power_of_the_total_is_that_above_the_table(self):
-        """5 W for 4 s, of which one thread uses 1 s: 5 W, neither 20 W nor what _idle adds to CPU time."""
+        """5 W for 4 s, in which one thread uses 1 s: 5 W, neither 20 W nor that of CPU time plus
+        _idle."""
         profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 1, "samples": 4, "cpus": 1, "wall_ns": 4 * 10**9},
                                [pbin.Thread(1)], [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
                                [pbin.Sample(10**9, 5.0, [(0, 0, 10**9)])] + [pbin.Sample(10**9, 5.0, [])] * 3)

@@ -1,4 +1,5 @@
-"""Basic blocks and instructions of samples, on programs of five machines, against llvm-objdump; AVX-512 against objdump.
+"""Basic blocks and instructions of samples, on programs for five machines, compared with
+llvm-objdump; AVX-512 with objdump.
 
 SPDX-License-Identifier: MIT
 """
@@ -49,7 +50,8 @@ int main(int argc, char **argv) { (void)argv; return loops(argc * 10); }
 """
 SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "samples")
 FUNCTIONS = ("leaf", "choose", "loops", "main")
-# Target and -mthumb: flags of clang, mnemonics that leave a block, and those of them that are calls: their targets begin no block.
+# Target and -mthumb: flags of clang, mnemonics that end a block, and those of them that are calls,
+# whose targets do not begin a block.
 MACHINES = {
     "x86_64-linux-gnu": ([], r"j\w+|callq|retq|int3|syscall", r"call.*"),
     "i386-linux-gnu": (["-m32"], r"j\w+|calll|retl|int3", r"call.*"),
@@ -58,7 +60,7 @@ MACHINES = {
     "arm-linux-gnueabihf -mthumb": (["-mfloat-abi=hard", "-march=armv7-a", "-rdynamic"],
                                      r"b(eq|ne|hs|lo|mi|pl|ge|lt|gt|le|hi|ls)?|bl|blx|bx\w*|udf|bl\w\w|cbn?z|tb[bh]", r"blx?"),
 }
-ALIASES = {"movz": "mov", "movn": "mov"}  # capstone's names of instructions that LLVM shows by an alias
+ALIASES = {"movz": "mov", "movn": "mov"}  # capstone's names of what LLVM shows by an alias
 
 
 class Instruction:
@@ -79,7 +81,7 @@ def listing(path, function):
 
 
 def blocks(instructions, leaves, calls):
-    """The beginning of the block of each instruction, by address."""
+    """{address of an instruction: address at which its block begins}"""
     begins, inside = {instructions[0].address}, {i.address for i in instructions}
     for here, after in zip(instructions, instructions[1:] + [None]):
         if re.fullmatch(leaves, here.mnemonic):
@@ -97,7 +99,7 @@ class Profiled(tool.Case):
     maxDiff = None
 
     def profile(self, path, addresses, name="p.pbin", label="program"):
-        """A sample at each of ADDRESSES of the file, mapped at 2^40; and one outside."""
+        """A sample at each of ADDRESSES of the file, which is mapped at 2^40, and one outside."""
         code = next(l.split() for l in subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout.split("\n")
                     if re.search(r"LOAD.* R E", l))
         offset, address = int(code[1], 16), int(code[2], 16)
@@ -148,7 +150,7 @@ class CodeKeys(Profiled):
                 self.assertGreater(len(set(want.values())), 15)
                 if "-mthumb" in machine:
                     self.check_listing(path, profile)
-                    # without mapping symbols, bit 0 of dynamic symbols shows it
+                    # without mapping symbols, bit 0 of dynamic symbols shows that code is Thumb
                     subprocess.run(["llvm-strip-14", path], check=True)
                     bare = self.table("-k", "function,pc,instruction", profile)
                     self.assertEqual({int(r["pc"], 16) + bias: r["instruction"] for r in bare if r["function"] in ("main", "loops")},
@@ -156,7 +158,8 @@ class CodeKeys(Profiled):
                 self.assertIn(("_foreign", "_foreign", "_foreign"), [(r["binary"], r["basic-block"], r["instruction"]) for r in rows])
 
     def check_listing(self, path, profile):
-        """The table of a switch inside choose, and constants after it, are data; what follows them is decoded again."""
+        """The jump table of a switch inside choose and the constants after it are data; the code
+        after them is decoded again."""
         out = subprocess.run(["llvm-objdump-14", "-d", path], capture_output=True, text=True, check=True).stdout
         lines = re.findall(r"^ *([0-9a-f]+):\s+((?:[0-9a-f]{2} ?)+)\s+([.\w]+)", out, re.M)
         code = {int(address, 16): mnemonic for address, _, mnemonic in lines if mnemonic[0] != "."}
@@ -187,7 +190,7 @@ class CodeKeys(Profiled):
         raw = {int(a, 16): "".join(b.split()) for a, b in re.findall(r"^ *([0-9a-f]+):\t([0-9a-f ]+)", out, re.M)}
         self.assertEqual({r["opcode"]: r["samples"] for r in self.table("-k", "opcode", profile)},
                          collections.Counter(raw[i.address] for i in instructions) + collections.Counter(["_foreign"]))
-        # binary is added, and an aggregated profile keeps the names without the file
+        # the key binary is added, and an aggregated profile keeps the names without the file
         rows = self.table("-k", "basic-block", profile)
         self.assertEqual(list(rows[0])[:2], ["binary", "basic-block"])
         self.succeeds(["pbin-aggregate", "-k", "basic-block", "-o", f"{self.folder}/sum.pbin", profile])
@@ -195,7 +198,8 @@ class CodeKeys(Profiled):
         self.assertEqual(self.table("-k", "basic-block", f"{self.folder}/sum.pbin"), rows)
 
     def test_jump_targets(self):
-        """A block of burn_50 is divided where the file says that jumps lead; lines without two addresses are ignored."""
+        """A block of burn_50 is divided at the jump targets listed in the file; lines without two
+        addresses are ignored."""
         program, profile = os.path.join(self.folder, "burn"), os.path.join(self.folder, "burn.pbin")
         shutil.copy(os.path.join(SAMPLES, "burn"), program)
         self.succeeds(["prof2pbin", "-q", os.path.join(SAMPLES, "out.bin.bz2"), "-o", profile])
@@ -237,7 +241,7 @@ class CodeKeys(Profiled):
                          {("_no_code", "_no_code"), ("_foreign", "_foreign")})
         self.assertEqual(ended.err.count("not disassembled"), 1, ended.err)
         self.assertIn("program", ended.err)
-        # another file of that name is not the one that ran
+        # a different file with that name is not the one that ran
         shutil.copy("/bin/true", os.path.join(self.folder, "program"))
         ended = self.succeeds(["pbin-aggregate", "-k", "instruction", "--format=json", profile])
         self.assertEqual({r["instruction"] for r in json.loads(ended.out)["rows"]}, {"_no_code", "_foreign"})
@@ -245,7 +249,7 @@ class CodeKeys(Profiled):
                                                  if r["instruction"] == "_no_code"))
 
     def test_parts_and_jobs(self):
-        """The same however many threads read, with one warning per file."""
+        """The result is the same for any number of threads, with one warning per file."""
         path, _, profile = self.x86()
         files = [shutil.copy(profile, f"{self.folder}/{i}.pbin") for i in range(6)]
         os.remove(path)
@@ -297,12 +301,13 @@ __asm__(".globl forms\\n.type forms, @function\\nforms:\\n"
         ".byte 0xc4, 0xe2, 0x7b, 0x50, 0x43, 0x20\\n" /* vpdpbssd, newer than Zydis 4.0: its size is known all the same */
         "vpandq %zmm1, %zmm2, %zmm17\\n ret\\n .size forms, .-forms\\n");
 """
-# What objdump -M suffix adds to names that have no suffix elsewhere.
+# Names to which objdump -M suffix adds a suffix, and the same names elsewhere.
 BARE = {"lvpdpbusd": "vpdpbusd", "jmpq": "jmp", "xchgw": "nop", "bswap": "bswapl"}
 
 
 class Avx512(Profiled):
-    """The instructions of current processors against objdump: where each begins, its name, and operands."""
+    """The instructions of current processors compared with objdump: addresses, names and
+    operands."""
 
     def objdump(self, path, function):
         out = subprocess.run(["objdump", "-d", "-M", "suffix", "--no-show-raw-insn", f"--disassemble={function}", path],
@@ -366,7 +371,7 @@ class Avx512(Profiled):
 
 
 class Lines(tool.Case):
-    """A line appears with its innermost function, unless its file identifies it."""
+    """A line is shown with its innermost function, unless its file identifies it."""
 
     def test_columns(self):
         inner, outer = pbin.Frame("inner", "inner", "/a.h", 7), pbin.Frame("outer", "outer", "/a.c", 30)

@@ -73,8 +73,9 @@ def sums_of(data):
 
 
 def lines(samples, functions, held):
-    """For each window of HELD samples its time, and the CPU time of each function by the lines through all samples, through
-    those with odd and those with even numbers; a thread that always runs. Lines end at multiples of 1024 samples."""
+    """For each window of HELD samples its time, and the CPU time of each function by lines: those
+    through all samples, through odd samples and through even ones. A thread always runs. Lines end
+    at multiples of 1024 samples."""
     out = []
     of, ns, end = [s.entries[0][1] for s in samples], [s.interval_ns for s in samples], len(samples)
     exists = lambda i, k: 0 <= k < end and k // 1024 == i // 1024
@@ -84,7 +85,7 @@ def lines(samples, functions, held):
         out[-1] = (out[-1][0] + d, out[-1][1])
         a, b, cpu = of[i - 1] if exists(i, i - 1) else of[i], of[i], out[-1][1]
         early, late = 1 + i % 2, 2 - i % 2
-        points = [(a, b, 0, 1)] * 3  # rows at the ends of the line, where on it the interval begins and ends
+        points = [(a, b, 0, 1)] * 3  # rows at the ends of the line, and where the interval is on it
         if exists(i, i - 2):
             points[early] = of[i - 2], b, ns[i - 1] / (ns[i - 1] + d), 1
         if exists(i, i + 1):
@@ -117,8 +118,8 @@ class FitTest(tool.Case):
         self.assertEqual(ended.returncode, 0, ended.stdout.decode())
 
     def test_rows_add_up(self):
-        """Rows, idle and what is left over are the energy of the run, to the last bit; powers are those of the
-        simulation."""
+        """Rows, idle energy and the remainder add up to the energy of the run, to the last bit;
+        powers are those of the simulation."""
         path = self.put("a.pbin", make(wandering(1, threads=1), cpus=1))
         rows, total = self.rows(path)
         self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
@@ -127,7 +128,8 @@ class FitTest(tool.Case):
         self.assertIn("_residual", rows)
 
     def test_equal_cpu_times(self):
-        """If a profile has them, the fit uses them in place of CPU times, which only the times of rows show."""
+        """Equal CPU times in a profile are used by the fit in place of CPU times, which then only
+        determine the times of rows."""
         for seed, missing, threads in ((1, range(0), 2), (2, range(1000, 2100), 2), (3, range(0), 1)):
             rng, alike, weighted = random.Random(seed), wandering(seed, threads=threads), []
             for i, sample in enumerate(alike):
@@ -142,7 +144,7 @@ class FitTest(tool.Case):
             self.assertAlmostEqual(total["time"], sum(ns for s in weighted for _, _, ns in s.entries) / 1e9, 9)
             self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
             for name, row in self.rows(a)[0].items():
-                if name.startswith("f"):  # the same powers of these times
+                if name.startswith("f"):  # the same powers as with these CPU times
                     self.assertAlmostEqual(rows[name]["power"], row["power"], delta=0.01 * row["power"])
                     more = (rows[name]["time"] - row["time"]) * 1e9
                     columns = [next(c[2] for c in sums[0] if c[1] == name) / 2**32 for sums in (one, other)]
@@ -162,7 +164,8 @@ class FitTest(tool.Case):
         self.assertLess(abs(rows["_residual"]["energy"]), 0.01 * total["energy"])
 
     def test_what_cannot_be_told_apart(self):
-        """Two threads that always run at the same time; and the idle power of a program that is never idle."""
+        """Two threads always run at the same time; and the idle power of a program that is never
+        idle."""
         rng, samples = random.Random(4), []
         for i in range(4000):
             used, f = rng.randrange(MS // 4, MS), 2 + i // 10 % 2
@@ -183,7 +186,8 @@ class FitTest(tool.Case):
                          {("app", "libx.so f0"), ("libx.so", "app f0")})
 
     def test_a_short_row_does_not_hide_another(self):
-        """What always runs beside a row, for a twentieth of its time, is unknown; the row is known almost as well."""
+        """A thread always runs beside a row, for a twentieth of its own time: its power is unknown,
+        but the row is known almost as precisely."""
         rng, samples, joules = random.Random(6), [], 0
         for i in range(4000):
             used, f = rng.randrange(MS // 4, MS), 2 + i // 10 % 2
@@ -206,7 +210,8 @@ class FitTest(tool.Case):
         self.assertEqual(rows["_idle"]["not_resolvable_from"], "every row")
 
     def test_power_is_not_negative(self):
-        """Energy falls where a function runs: its power is 0, not less, and the rest is left over."""
+        """Energy decreases where a function runs: its power is 0, not negative, and the rest is the
+        remainder."""
         rng = random.Random(5)
         samples = [pbin.Sample(MS, 10 - 3 * u + rng.gauss(0, 0.01), [(0, 0, int(u * MS))])
                    for u in (rng.uniform(0.1, 0.9) for _ in range(3000))]
@@ -215,8 +220,8 @@ class FitTest(tool.Case):
         self.assertTrue(all(r["energy"] >= 0 for n, r in rows.items() if n != "_residual"))
 
     def test_sums(self):
-        """The sums of windows, computed here: a function changes where the sensor is updated, so all estimates
-        agree."""
+        """The sums of windows, computed here. Functions change when the sensor is updated, so that
+        all estimates agree."""
         rng, samples, value, f = random.Random(6), [], 0.0, 0
         ns = [rng.randrange(900_000, 1_100_000) for _ in range(1024)]
         for i in range(1024):
@@ -242,7 +247,8 @@ class FitTest(tool.Case):
                 t for w, t in enumerate(time) if 0 < w < 255 and (4 * w + 3) // 128 % 20 == group), delta=1)
 
     def test_products(self):
-        """Corrected and uncorrected products, computed here: also of long windows, and with too much energy for machine words."""
+        """Corrected and uncorrected products, computed here: also for long windows, and for
+        energies that exceed machine words."""
         held = 4
         for mean, watt, count in ((MS, 5, 1024), (600 * MS, 5, 10240), (MS, 1e7, 1024)):
             rng, samples = random.Random(count), []
@@ -271,8 +277,8 @@ class FitTest(tool.Case):
         size[pair] = size.get(pair, 0) + all_
 
     def test_unknown_moments(self):
-        """What powers cannot explain because the moments of leaps are not known, computed here: a counter leaps within every
-        tenth interval."""
+        """The energy that powers cannot explain because the times of leaps are unknown, computed
+        here: a counter leaps within every tenth interval."""
         rng, wanted = random.Random(17), 0.0
         ns = [rng.randrange(50_000, 150_000) for _ in range(1024)]
         leaps = {i: rng.uniform(0.01, 0.03) for i in range(9, 1024, 10)}
@@ -285,7 +291,8 @@ class FitTest(tool.Case):
         self.assertAlmostEqual(sums[(GROUPS - 1, ENERGY, ENERGY)] / 2**80 / wanted, 1, 9)
 
     def test_every_way_to_the_same_bits(self):
-        """Blocks, shards, random trees, few threads or many samples per window: the same sums, the same table."""
+        """Blocks, shards, random trees, few threads, and many samples per window give the same sums
+        and the same table."""
         for seed, held, threads in ((1, 1, 1), (2, 3, 2), (3, 10, 3), (4, 700, 1)):
             profiles = [make(wandering(10 * seed + i, 3000, threads=threads, held=held), threads, threads)
                         for i in range(4)]
@@ -305,8 +312,8 @@ class FitTest(tool.Case):
             self.assertEqual(tables[0].status, seed == 4, tables[0].err)  # 16 windows are not enough
 
     def test_many_samples_at_a_time(self):
-        """Threads that always run are added many samples at a time, unless gaps are looked for: to the same sums. Some wait now
-        and then in the last profiles."""
+        """Threads that always run are added many samples at a time, unless gaps are searched: the
+        sums are the same. In the last profiles, some threads wait now and then."""
         for seed, held, threads in ((11, 1, 1), (12, 1, 2), (13, 5, 2), (14, 10, 5), (15, 1, 3), (16, 10, 2)):
             rng = random.Random(seed)
             samples, power = [], 1
@@ -328,7 +335,8 @@ class FitTest(tool.Case):
                 self.assertEqual(sums[0], sums[1], (seed, own))
 
     def test_fewer_keys(self):
-        """Columns are joined with their products: as if the profile had been read with fewer keys."""
+        """Columns and their products are joined: the result is as if the profile had been read with
+        fewer keys."""
         path = self.put("keys.pbin", make(wandering(8, threads=2), 2, 2))
         fine = os.path.join(self.folder, "fine.pbin")
         self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", "-k", "thread,function", "-o", fine, path])
@@ -348,7 +356,8 @@ class FitTest(tool.Case):
         self.assertTrue(all(r["energy"] > 0 for n, r in rows.items() if n[0] == "f"))
 
     def test_numbers_as_keys(self):
-        """Idle time, gaps and what is left over have rows of their own under keys that are numbers, too."""
+        """Idle time, gaps and the remainder have rows of their own, also under keys that are
+        numbers."""
         rng = random.Random(14)
         samples = [pbin.Sample(MS * (40 if i % 500 == 0 else 1), 3 + u * 10 + rng.gauss(0, 0.01), [(0, 0, int(u * MS))])
                    for i, u in enumerate(rng.uniform(0.1, 0.9) for _ in range(3000))]
@@ -362,7 +371,8 @@ class FitTest(tool.Case):
         self.assertAlmostEqual(table["profile"]["energy_residual_J"], rows["_residual"], 9)
 
     def test_selection(self):
-        """Windows outside of the selected time do not count; what filters leave out is in no row."""
+        """Windows outside the selected time are ignored; samples that filters exclude are in no
+        row."""
         path = self.put("cut.pbin", make(wandering(11, threads=1)))
         rows, total = self.rows("--start", "1", "--end", "3", path)
         self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
@@ -379,14 +389,15 @@ class FitTest(tool.Case):
             self.assertEqual("CPU times are averages over several samples" in ended.err, averaged)
 
     def test_cpu_times_of_more_than_a_window(self):
-        """A sampler that knows CPU times every 10 ms, and a sensor that is updated every millisecond: windows are joined."""
+        """The sampler knows CPU times every 10 ms, and the sensor is updated every millisecond:
+        windows are joined."""
         rng, watts, bursts, t, f = random.Random(15), (10, 20), [], 0.0, 0
         while t < 4e9:  # runs for 3 ms, waits for 3 ms; the function changes now and then
             ran, f = rng.expovariate(1 / 3e6), 1 - f if rng.random() < 0.1 else f
             bursts.append((t, t + ran, f))
             t += ran + rng.expovariate(1 / 3e6)
         joules, truth, at = [0.0], [0.0, 0.0], 0
-        for ms in range(1, 4000):  # what the sensor shows after each millisecond
+        for ms in range(1, 4000):  # the value of the sensor after each millisecond
             begin, end, power = (ms - 1) * 1e6, ms * 1e6, 4 * 1e-3
             while at < len(bursts) and bursts[at][1] <= begin:
                 at += 1
@@ -413,16 +424,17 @@ class FitTest(tool.Case):
                 put(time, [(0, who, min(each, time - last))])
             put(begin + 10 * MS, [])
         rows, _ = self.rows(self.put("windows.pbin", make(samples)))
-        for who, joule in enumerate(truth):  # were windows not joined: 14 % less
+        for who, joule in enumerate(truth):  # if windows were not joined: 14 % less
             self.assertAlmostEqual(rows[f"f{who}"]["energy"], joule, delta=0.06 * joule)
         self.assertAlmostEqual(rows["_idle"]["energy"], 16, delta=0.7)
 
     def looked_at(self, rng, stay, seconds):
-        """A thread that runs and waits for STAY [ns] at a time, in f0 (10 W) or f1 (20 W), on a machine that draws 4 W; a sensor
-        that is updated every 10 ms. Samples are looks at random moments; CPU times are exact at every 64th look that finds the
-        thread running. Returns the samples and the energies of f0, f1 and idle time."""
+        """A thread runs and waits for STAY [ns] at a time, in f0 (10 W) or f1 (20 W), on a machine
+        that draws 4 W, with a sensor that is updated every 10 ms. Samples are looks at random
+        moments; CPU times are exact at every 64th look that finds the thread running. Returns the
+        samples and the energies of f0, f1 and idle time."""
         watts, bursts, t, f = (10, 20), [], 0.0, 0
-        before, used = [(0.0, 0.0)], [0.0, 0.0]  # of each burst: CPU time and energy before it
+        before, used = [(0.0, 0.0)], [0.0, 0.0]  # CPU time and energy before each burst
         while t < seconds * 1e9:
             ran, f = rng.expovariate(1 / stay), 1 - f if rng.random() < min(1, stay / 100e6) else f
             bursts.append((t, t + ran, f))
@@ -455,8 +467,9 @@ class FitTest(tool.Case):
         return samples, {"f0": used[0], "f1": used[1], "_idle": 4e-9 * last}
 
     def test_cpu_times_known_now_and_then(self):
-        """Where a thread often waits (3 ms), as beside other programs, its CPU time in single windows is too uncertain: in these, f0
-        would get a third too little. Where it does not (50 ms), windows stay as they are."""
+        """Where a thread often waits (3 ms), as beside other programs, its CPU time in single
+        windows is too uncertain, and f0 would get a third too little. Where it does not (50 ms),
+        windows stay as they are."""
         for seed, stay, seconds, most, width in ((1, 3e6, 15, 0.08, 0.25), (2, 50e6, 8, 0.01, 0.02)):
             samples, truth = self.looked_at(random.Random(seed), stay, seconds)
             path = self.put(f"looks{seed}.pbin", make(samples))
@@ -468,8 +481,9 @@ class FitTest(tool.Case):
 
     @unittest.skipIf(tool.is_asan(), "judges errors, along paths that other tests take, too")
     def test_cpu_times_unknown_where_windows_end(self):
-        """Threads that run, sleep and wait for a CPU; CPU times are known at few ends of windows. Idle time got 63, 144, 33 and 305 % too
-        much, functions up to 63 % too little, and intervals contained 10 of 64 energies."""
+        """Threads run, sleep and wait for a CPU; CPU times are known at few ends of windows.
+        Without a correction, idle time got 63, 144, 33 and 305 % too much, functions up to 63 % too
+        little, and intervals contained 10 of 64 energies."""
         inside, count = 0, 0
         for most, how in ((18, {}), (15, {"missed": 0.35}), (10, {"threads": 1, "marked": 0, "missed": 0.35}),
                           (40, {"hertz": 1000, "update": 10 * MS, "marked": 0.3, "missed": 0.35, "seconds": 12})):
@@ -492,7 +506,8 @@ class FitTest(tool.Case):
         self.assertEqual(self.sums(path), self.sums(path, "-j", "4"))
 
     def test_thread_that_hardly_waits(self):
-        """The power of the rest of the machine cannot be determined and belongs to the rows, which got the same power instead."""
+        """The power of the rest of the machine cannot be determined and belongs to the rows, which
+        must not get equal powers instead."""
         for seed in range(3):
             samples, truth = looks.record(random.Random(seed), 3, threads=1, hertz=1000, update=10 * MS, on=300, stays=(150, 200),
                                           sleep=0, noise=1e-4)
@@ -506,10 +521,11 @@ class FitTest(tool.Case):
 
     @staticmethod
     def shared(rng, seconds, on=1.5 * MS, off=4.5 * MS, update=10 * MS, turns=1):
-        """What prof2pbin makes of the ptrace engine beside other programs, which leave the CPU to the thread for ON,
-        then take it for OFF. It needs 10 W in f0, for 5 TURNS ms of CPU time, and 20 W in f1, for 6 TURNS ms; 4 W
-        are drawn all the time. CPU times are exact, if it was seen running twice, at samples without threads,
-        where the sensor was updated. Returns samples and the truth."""
+        """A profile as prof2pbin makes it of the ptrace engine beside other programs, which leave
+        the CPU to the thread for ON, then take it for OFF. The thread needs 10 W in f0, for 5 TURNS
+        ms of CPU time, and 20 W in f1, for 6 TURNS ms; 4 W are always drawn. CPU times are exact at
+        samples without threads, at updates of the sensor, if the thread was seen running twice.
+        Returns the samples and the true energies."""
         samples, open_, cpu, known, t, last, stays = [], [], 0.0, 0.0, 0.0, 0, []
         while t < seconds * 1e9:  # stays: (end, CPU time so far at the end)
             d = rng.expovariate(1 / (off if len(stays) % 2 else on))
@@ -521,7 +537,7 @@ class FitTest(tool.Case):
             end, so_far = stays[at(ns)]
             return so_far - (0 if at(ns) % 2 else end - ns)
 
-        def joules(cpu_ns):  # of CPU time up to there
+        def joules(cpu_ns):  # energy up to this CPU time
             k, rest = divmod(cpu_ns, 11 * turns * MS)
             a, b = 5 * turns * MS, 6 * turns * MS
             return (k * a + min(rest, a)) * 10e-9, (k * b + max(0, rest - a)) * 20e-9
@@ -544,13 +560,14 @@ class FitTest(tool.Case):
 
     @staticmethod
     def turns(rng, stays, exponential):
-        """Stays of about the given length [ms], again and again."""
+        """Stays of about the given length [ms], repeated."""
         while True:
             for ms, row in stays:
                 yield ms * MS * (rng.expovariate(1) if exponential else rng.uniform(0.9, 1.1)), row
 
     def own_errors(self, seeds, stays, seconds, own, hertz=1000, exponential=False, args=(), **how):
-        """The mean error of each row's energy [%], and how many of its intervals contain the truth."""
+        """The mean error of each row's energy [%], and the number of its intervals that contain the
+        truth."""
         errors, inside = {}, {}
         for seed in range(seeds):
             rng = random.Random(seed)
@@ -565,8 +582,8 @@ class FitTest(tool.Case):
 
     @unittest.skipIf(tool.is_asan(), "judges errors, along paths that other tests take, too")
     def test_own_intervals(self):
-        """Recordings of the perf engine, whose samples end the CPU time that they stand for: at equal and at independent
-        intervals, with stays of many samples and of few."""
+        """Recordings of the perf engine, whose samples end the CPU time that they represent: at
+        equal and at independent intervals, with long and short stays."""
         pauses = ((30, 0), (40, 1), (20, None))
         for stays, seconds, own, most, how in (
                 (pauses, 8, 2, 0.5, {}), (pauses, 8, 2, 0.3, {"hertz": 4000}),
@@ -581,7 +598,8 @@ class FitTest(tool.Case):
 
     @unittest.skipIf(tool.is_asan(), "judges errors, along paths that other tests take, too")
     def test_own_intervals_of_a_late_sensor(self):
-        """Edges of windows are where they were, one lag before they were seen, whatever the values around them."""
+        """Edges of windows are at their true times, one lag before they were seen, whatever the
+        values around them."""
         pauses = ((30, 0), (40, 1), (20, None))
         for given, lag, most in ((1e-8, 0, 1), (1e-5, 0, 1), (0.005, 5 * MS, 4), (0.01, 10 * MS, 0.5)):
             errors, inside = self.own_errors(3, pauses, 8, 2, args=("--sensor-lag", str(given)), lag=lag)
@@ -591,7 +609,8 @@ class FitTest(tool.Case):
 
     @unittest.skipIf(tool.is_asan(), "judges errors, along paths that other tests take, too")
     def test_waits_that_belong_to_a_row(self):
-        """Each stay in f0 is followed by a wait: what is drawn then cannot be told from the power of f0, but is not that of f1."""
+        """Each stay in f0 is followed by a wait: the power during the wait cannot be distinguished
+        from that of f0, but is not that of f1."""
         for seed in range(2):
             rng = random.Random(seed)
             program = ownintervals.Program(20, self.waiting_after_f0(rng))
@@ -601,7 +620,7 @@ class FitTest(tool.Case):
             for name in ("f0", "f1"):
                 self.assertLessEqual(abs(rows[name]["energy"] - truth[name] - 4 * rows[name]["time"]), rows[name]["fit_ci95"])
             self.assertLess(rows["f1"]["fit_ci95"], 0.03 * truth["f1"])
-            self.assertGreater(rows["f0"]["fit_ci95"], 20 / 3 * rows["f0"]["time"] / 2)  # if 20 W were drawn while waiting
+            self.assertGreater(rows["f0"]["fit_ci95"], 20 / 3 * rows["f0"]["time"] / 2)  # as if 20 W were drawn in waits
 
     @staticmethod
     def waiting_after_f0(rng):
@@ -609,7 +628,8 @@ class FitTest(tool.Case):
             yield from ((3 * MS, 0), (MS, None), (rng.uniform(1, 12) * MS, 1))
 
     def test_cpu_times_known_at_updates(self):
-        """A thread that waits for a CPU most of the time, or now and then: each window has its own CPU time, divided equally."""
+        """A thread waits for a CPU most of the time, or now and then: each window has its own CPU
+        time, divided equally."""
         for on, off, turns, seed in ((1.5, 4.5, 3, 7), (10, 5, 3, 8), (8, 2, 6, 7), (8, 2, 6, 8)):
             samples, truth = self.shared(random.Random(seed), 20, on * MS, off * MS, turns=turns)
             rows, total = self.rows(self.put("shared.pbin", make(samples)))
@@ -619,9 +639,9 @@ class FitTest(tool.Case):
                 self.assertLess(rows[name]["fit_ci95"], 0.12 * joule)
 
     def seen(self, seed, stay, update, noise, seconds=10):
-        """A board with one core, which is in f0 (8 W), in f1 (2 W) or idle for STAY [s] at a time, and 2 W all the time. Its tracer
-        shows every 0.5 to 1.5 ms where the core is and what the sensor measured in the last UPDATE [s]. Returns the path of the
-        profile, and the energies."""
+        """A board with one core, which is in f0 (8 W), in f1 (2 W) or idle for STAY [s] at a time,
+        and always draws 2 W. Every 0.5 to 1.5 ms, its tracer shows the place of the core and the
+        power measured in the last UPDATE [s]. Returns the path of the profile, and the energies."""
         rng, watts, starts, who, energy, truth, t = random.Random(seed), (8, 2, 0), [], [], [], [0.0, 0.0, 0.0], 0.0
         f = rng.randrange(3)
         while t < seconds:
@@ -649,8 +669,9 @@ class FitTest(tool.Case):
                 {"f0": truth[0], "f1": truth[1], "_idle": 2 * seconds})
 
     def test_recordings_without_cpu_times(self):
-        """Functions and idle time of 3 samples at a time, and updates of the sensor between samples: what is unknown of CPU times
-        does not make powers more similar. Without corrections, f0 and f1 would get 4 and 8 % too little, idle time 8 % too much."""
+        """Functions and idle time last 3 samples at a time, and the sensor is updated between
+        samples: the unknown part of CPU times does not make powers more similar. Without
+        corrections, f0 and f1 would get 4 and 8 % too little, idle time 8 % too much."""
         errors = {}
         for seed in range(5):
             path, truth = self.seen(seed, 0.003, 0.01, 0.3)
@@ -664,7 +685,8 @@ class FitTest(tool.Case):
         self.assertEqual(self.sums(path), self.sums(path, "-j", "4"))
 
     def test_functions_that_are_shorter_than_intervals(self):
-        """Stays of 0.7 samples: f0 and f1 would get 25 and 70 % too little. There is a warning."""
+        """Stays of 0.7 samples: without corrections, f0 and f1 would get 25 and 70 % too little.
+        There is a warning."""
         path, truth = self.seen(6, 0.0007, 0.01, 0.1, 20)
         self.assertIn("no longer than the time between two samples", self.succeeds(["pbin-aggregate", "--energy-model=fit", path]).err)
         rows, _ = self.rows(path)
@@ -672,8 +694,9 @@ class FitTest(tool.Case):
             self.assertAlmostEqual(rows[name]["energy"], joule, delta=min(most * joule, rows[name]["fit_ci95"]), msg=name)
 
     def test_processors_are_shared(self):
-        """The program waits for a CPU most of the time, CPU times are read up to 2 ms late, and a few samples are in a third
-        row: powers are as uncertain as the table says, and never contain idle power."""
+        """The program waits for a CPU most of the time, CPU times are read up to 2 ms late, and a
+        few samples are in a third row: powers are as uncertain as the table shows, and never
+        contain idle power."""
         for seed in (1, 10):
             rng, samples, truth, late = random.Random(seed), [], [0.0, 0.0], 0
             for w in range(240):  # sensor: 10 ms; 4 W, the functions 10 and 20 W more
@@ -697,7 +720,8 @@ class FitTest(tool.Case):
                 self.assertLess(rows[name]["fit_ci95"], 0.5 * joule)
 
     def test_late_sensor(self):
-        """It shows everything a window late. Without --sensor-lag, powers are up to a tenth too similar."""
+        """The sensor shows everything a window late. Without --sensor-lag, powers are up to a tenth
+        too similar."""
         sys.path.insert(0, os.path.dirname(TRUTH))
         import truth
         for leaps, known, least, most in ((True, "0", 3, 100), (True, "0.001", 0, 1), (False, "0.001", 0, 0.6)):
@@ -707,15 +731,15 @@ class FitTest(tool.Case):
             self.assertLess(error, most, leaps)
 
     def test_late_sensor_in_any_blocks(self):
-        """A lag reaches beyond stretches, blocks and the end: the same rows, which add up. What the sensor
-        shows in the first 0.7 s was used before the run, and is left out."""
+        """A lag extends beyond stretches, blocks and the end: the same rows, which add up. The
+        energy shown in the first 0.7 s was used before the run, and is excluded."""
         profile = make(wandering(16, threads=1))
         tables = [self.rows("--sensor-lag", "0.7", "-j", jobs, self.put(f"late{batch}.pbin", profile, batch=batch))
                   for batch, jobs in ((4096, "1"), (7, "2"), (1000, "4"))]
         self.assertEqual(tables[0], tables[1])
         self.assertEqual(tables[0], tables[2])
         at, joule = 0, 0.0
-        for s in profile.samples:  # what is shown after the lag, and the last value for as long as the lag
+        for s in profile.samples:  # as shown after the lag, and the last value for the lag
             joule += s.value * max(0, min(s.interval_ns, at + s.interval_ns - 700 * MS)) / 1e9
             at += s.interval_ns
         self.assertAlmostEqual(tables[0][1]["energy"], joule + 0.7 * profile.samples[-1].value, 6)
@@ -725,7 +749,8 @@ class FitTest(tool.Case):
         self.assertIn("--sensor-lag needs --energy-model=share or fit", ended.err)
 
     def test_one_sample_a_window(self):
-        """Windows are joined; what is shorter than the time between samples cannot be resolved."""
+        """Windows are joined; functions that are shorter than the time between samples cannot be
+        resolved."""
         sys.path.insert(0, os.path.dirname(TRUTH))
         import truth
         for seed, length in ((1, 10), (2, 0.3)):
@@ -734,7 +759,7 @@ class FitTest(tool.Case):
                 row = got["fit"][f"f{f}"]
                 if length < 1:
                     self.assertIsNotNone(row["not_resolvable_from"])
-                else:  # of single windows: 8 % too similar
+                else:  # estimated from single windows: 8 % too similar
                     self.assertAlmostEqual(row["energy"], joule, delta=row["fit_ci95"])
                     self.assertLess(row["fit_ci95"], 0.08 * joule)
 
@@ -754,7 +779,7 @@ class FitTest(tool.Case):
         self.assertIn("was aggregated without --energy-model=fit", self.fails(["pbin-aggregate", "--energy-model=fit", plain], plain).err)
 
     def test_hostile_sums(self):
-        """Impossible numbers are an error, not a crash."""
+        """Impossible numbers cause an error, not a crash."""
         path, out = self.put("h.pbin", make(wandering(12, threads=1))), os.path.join(self.folder, "h-sums.pbin")
         self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", "-o", out, path])
         with open(out, "rb") as file:

@@ -1,4 +1,4 @@
-"""Files with correct checksums and wrong contents: one line, exit status 1, no crash, no endless work.
+"""Files with correct checksums and wrong contents: one line, exit status 1, no crash, bounded work.
 
 SPDX-License-Identifier: MIT
 """
@@ -13,7 +13,7 @@ import test_aggregate
 import tool
 
 MOST32, MOST64 = 2**32 - 1, 2**64 - 1
-BIG = 2**126  # two of them are too large for a sum
+BIG = 2**126  # two of these are too large for a sum
 META = {"name": "n", "pmu": pbin.POWER, "cpu_time": 1, "times": 1, "samples": 2, "wall_ns": 10**9}
 
 
@@ -71,7 +71,7 @@ class HostileCase(test_aggregate.TableCase):
         return self.fails(["pbin-aggregate", "-q", *argv, file])
 
     def ends(self, data, *argv):
-        """Accepted or refused with one line, and within limits."""
+        """The file is accepted, or refused with one line, within limits."""
         ended = tool.run(["pbin-aggregate", "-q", "--format", "json", *argv, self.file("odd.pbin", data)],
                          memory=None if tool.is_asan() else 512 * tool.MB, timeout=60)
         self.assertIn(ended.status, (0, 1), ended.err)
@@ -143,7 +143,7 @@ class Definitions(HostileCase):
                 self.both_refuse(pbin.SIGNATURE + u32(1, 0) + pbin.block("META", payload))
 
     def test_meta_of_all_sizes(self):
-        """Facts may be anything; arithmetic on them must not trap."""
+        """Facts may have any value; arithmetic on them must not trap."""
         for name in ("cpus", "wall_ns", "latency_ns", "samples", "frequency", "pmu", "cpu_time", "times"):
             for value in (0, 1, 2**63 - 1, 2**63, MOST64):
                 for cpu_time, times in ((1, 1), (0, 0)):
@@ -234,7 +234,7 @@ class Samples(HostileCase):
                     self.ends(self.profile_of(samples, **meta), *argv)
 
     def test_energy_that_no_sum_holds(self):
-        """The largest power that one sample may have, 2^18 times."""
+        """The highest power that a sample may have, 2^18 times."""
         value = struct.unpack("<Q", struct.pack("<d", 2.0**30 - 1))[0]
         for sign, status in ((0, 1), (2**63, 1)):
             w = full(cpu_time=0)
@@ -272,7 +272,7 @@ class Sums(HostileCase):
             for argv in ([], ["--mode", "add"], ["-k", "function"]):
                 with self.subTest(name, argv=argv):
                     if name.startswith("text") and argv == ["-k", "function"]:
-                        continue  # the key is not looked at
+                        continue  # the key is not read
                     self.refused(sums([bad], [one]), *argv)
 
     def test_sums_near_overflow(self):
@@ -297,7 +297,7 @@ class Sums(HostileCase):
         self.fails(["pbin-aggregate", "-q", one, one])
         almost = self.file("almost.pbin", sums([row_bytes(entries=MOST64 - 1)]))
         single = self.file("single.pbin", sums([row_bytes()]))
-        self.fails(["pbin-aggregate", "-q", almost, single])  # would read "not known"
+        self.fails(["pbin-aggregate", "-q", almost, single])  # would be read as "not known"
         unknown = self.file("unknown.pbin", sums([row_bytes(entries=MOST64)]))
         table = self.table(unknown, single)
         self.assertIsNone(table["rows"][0]["entries"])
@@ -318,7 +318,8 @@ class Sums(HostileCase):
                 self.refused(sums([row_bytes(runs=1)], [run_bytes(**{field: BIG})] * 2))
 
     def test_squares_may_lie(self):
-        """All these sums of squares are wrong: the spread is then wrong, too, but it is a number or null."""
+        """All these sums of squares are wrong. The standard deviation is then wrong as well, but it
+        is a number or null."""
         for square in (0, 1, 2**256 - 1):
             data = sums([row_bytes(runs=2, time=2**100, energy=2**90, time_sq=square, energy_sq=square)],
                         [run_bytes(energy=2**89)] * 2)
@@ -363,7 +364,8 @@ class Sums(HostileCase):
 
 
 class Damage(HostileCase):
-    """Any field changed to any value, with the checksum corrected: no crash, one line at most."""
+    """Any field is changed to any value, with the checksum corrected: no crash, at most one
+    line."""
 
     def blocks(self, data):
         at = 16

@@ -19,7 +19,8 @@ PLACES = ((0x10, "app", 0), (0x24, "app", 0), (0x10, "libx.so", 1))
 
 class Places(tool.Case):
     def run_at(self, name, bases, offset=0x1000):
-        """A run whose files are mapped at BASES: three places, and one outside of any mapping."""
+        """A run whose files are mapped at BASES: three places in each, and one outside any
+        mapping."""
         maps = [pbin.Map(base, 0x1000, offset, label) for base, label in zip(bases, ("app", "libx.so"))]
         inner = pbin.Frame("_Z5innerv", "inner()", "/src/inner.h", 7)
         outer = pbin.Frame("_Z5outeri", "outer(int)", "/src/outer.c", 30)
@@ -58,7 +59,8 @@ class Places(tool.Case):
         self.assertEqual(len(self.rows("binary,pc", *files)), 4)
 
     def test_offsets_of_sums_per_program_counter(self):
-        """Such profiles have rows in place of samples, with addresses; those outside of mappings stay as they are."""
+        """Sums per program counter are rows in place of samples, with addresses; those outside
+        mappings stay as they are."""
         files = []
         for i, base in enumerate((0x5550_0000_0000, 0x5561_2345_6000)):
             samples = [raw.Sample(0.5, [raw.Thread(1, base + 0x10 * (1 + k % 3))]) for k in range(9)]
@@ -74,7 +76,8 @@ class Places(tool.Case):
         self.assertEqual(self.rows("binary,pc", "--filter=pc=0x1024", file), [("app", "0x1024")])
 
     def test_keys_of_external_binaries(self):
-        """Rows of other binaries are joined as if they had only some of the keys; threads stay apart, the target as it is."""
+        """Rows of other binaries are joined as if they had only some of the keys; threads remain
+        separate, and the target unchanged."""
         profile = profiles.make(4, samples=400, locations=40)
         target = profile.meta["target"] = profile.locations[0].binary
         path = self.file("p.pbin", pbin.write(profile))
@@ -191,7 +194,8 @@ class Places(tool.Case):
             self.assertEqual(set(self.samples("function", "--filter=function=" + pattern, file)), set(found))
 
     def test_very_long_names(self):
-        """For people, they lose as few arguments as suffice, or else their end; for programs, nothing."""
+        """In output for people, names lose as few arguments as necessary, or else their end; in
+        output for programs, nothing."""
         inner, many = "g<" + "int, " * 1000 + "int>", ", ".join("h<%d>" % i for i in range(1000))
         names = {f"void f<{inner}>(int)": "void f<g<...>>(int)", f"void f<{many}>(int)": "void f<...>(int)", f"k({inner})": "k(...)",
                  "x" * 5000: "x" * 4093 + "..."}
@@ -201,7 +205,8 @@ class Places(tool.Case):
         self.assertEqual(set(self.samples("function", file)), set(names))
 
     def test_names_that_are_labels(self):
-        """A function, file or thread that is called like a label has its own row under every key, with a name of its own."""
+        """A function, file or thread whose name is that of a label has its own row under every key,
+        with a distinct name."""
         names = [label + end for label in LABELS for end in ("", "(int)")]
         frames = [pbin.Frame(f"_Z{i}", f, "_gap" if i == 2 else "", 1) for i, f in enumerate(names)]
         places = [pbin.Location(0x1000 + i, "_other", [f], 0) for i, f in enumerate(frames)]

@@ -1,4 +1,5 @@
-"""Profiles with valid checksums that no program would write: refused, or added up correctly, never wrong numbers.
+"""Profiles with valid checksums that no program would write: refused, or summed correctly, never
+wrong numbers.
 
 SPDX-License-Identifier: MIT
 """
@@ -26,7 +27,7 @@ class Case(tool.Case):
         return table["rows"], table["total"], table["profile"]
 
     def refused_or(self, ended, check):
-        """Refused with one line, or rows that pass CHECK(rows, total, facts)."""
+        """The file is refused with one line, or its rows pass CHECK(rows, total, facts)."""
         self.assertIn(ended.status, (0, 1), ended.err)
         if ended.status == 1:
             self.assertEqual((ended.out, ended.err.count("\n")), (b"", 1), ended.err)
@@ -129,7 +130,7 @@ class Mixed(Case):
                         lambda _rows, total, _: self.assertAlmostEqual(total["time"], 1.0))
 
     def test_full_profile_with_rows(self):
-        """Rows have no keys there: missing keys must not be read from uninitialised memory."""
+        """Rows have no keys there: missing keys must not be read from uninitialized memory."""
         w = self.full(wall_ns=10**9)
         w.add_samples(0, 10**9)
         w.add_row(time=1 << 62)

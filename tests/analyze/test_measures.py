@@ -1,4 +1,5 @@
-"""Measures of rows: exact in every order and grouping, the quantities that tables show, what is refused.
+"""Measures of rows: exact in every order and grouping, the quantities that tables show, refused
+files.
 
 The profiles are made here, from lists of durations of calls; expected values are arithmetic on these lists.
 
@@ -25,7 +26,8 @@ KEYS = "process,thread,binary,function"
 
 
 def bucket(ns):
-    """By the rule of pbin.5, but computed differently from the code: the first octave in which 32 buckets reach x."""
+    """The bucket of NS by the rule of pbin.5, but computed differently from the code: the first
+    octave in which 32 buckets reach x."""
     x, k = int(ns * 16), 0
     if x < 64:
         return x
@@ -173,7 +175,7 @@ class Tables(MeasureCase):
                 self.assertAlmostEqual(row[name], float(ordered[rank]), delta=max(float(ordered[rank]) * 0.016, 1 / 31))
 
     def test_total(self):
-        """Everything that is measured of calls, except inclusive times, can be added up over functions."""
+        """All measures of calls except inclusive times can be summed over functions."""
         total = self.table("-k", "function", self.path)["total"]
         everything = sorted(d for ds in self.durations.values() for d in ds)
         self.assertEqual(total["calls"], 10006)
@@ -218,7 +220,7 @@ class Tables(MeasureCase):
             self.assertIn(name, rows[0])
 
     def test_only_calls(self):
-        """Without times, rows are in order of calls, and columns of times are not shown."""
+        """Without times, rows are ordered by calls, and columns of times are not shown."""
         p = pbin.Profile(meta={"name": "x", "keys": "function", "dialect": "funcmeter"},
                          measures={"calls": ("", INTEGER, ADD)}, runs=[pbin.Run("x", 1, 0, 0, F(0), F(0))])
         for number, (name, calls) in enumerate((("a", 5), ("b", 9))):
@@ -229,7 +231,7 @@ class Tables(MeasureCase):
                          [["calls", "function"], ["9", "b"], ["5", "a"], ["-----", "--------"], ["14", "_total"]])
 
     def test_older_profiles(self):
-        """Their entries are calls."""
+        """Entries in older profiles are calls."""
         p = pbin.Profile(meta={"name": "x", "keys": "binary,function", "dialect": "funcmeter"},
                          runs=[pbin.Run("x", 1, 0, 0, F(30), F(0))])
         for name, calls in (("a", 5), ("b", 9)):
@@ -255,7 +257,7 @@ class Tables(MeasureCase):
         self.assertEqual({(*(r[c] for c in columns), r["bucket"], r["count"]) for r in rows}, buckets)
         for r in rows:
             x = int(r["bucket"])
-            if x >= 64:  # it begins at m * 2^k sixteenths, m from 32 to 63
+            if x >= 64:  # the bucket begins at m * 2^k sixteenths, m from 32 to 63
                 k = x // 32 - 1
                 self.assertEqual(float(r["from"]) * 16, (x - 32 * k) * 2**k)
                 self.assertEqual(float(r["to"]) * 16, (x - 32 * k + 1) * 2**k)

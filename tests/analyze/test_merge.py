@@ -30,7 +30,7 @@ class MergeCase(test_aggregate.TableCase):
         return f"{self.folder}/sum-{self.made_files}.pbin"
 
     def sum(self, inputs, *argv, rng=None):
-        """A pbin of the sums over INPUTS, given in one of the possible ways."""
+        """A pbin of the sums over INPUTS, passed in one of the possible ways."""
         out = self.new()
         command = ["pbin-aggregate", "-q", *argv, "-o", out]
         way = rng.randrange(4) if rng else 0
@@ -45,7 +45,7 @@ class MergeCase(test_aggregate.TableCase):
         return out
 
     def tree(self, inputs, rng, *argv):
-        """Forms random groups, adds up each, and continues with the sums."""
+        """Forms random groups, sums each, and repeats this with the sums."""
         inputs = list(inputs)
         while len(inputs) > 1:
             rng.shuffle(inputs)
@@ -144,7 +144,7 @@ class Trees(MergeCase):
 
 class Content(MergeCase):
     def test_sums_are_exact(self):
-        """The pbin of sums, read by the tests' own reader: every integer in it."""
+        """Every integer in the pbin of sums, which is read by the tests' own reader."""
         made = [profiles.make(250 + i, samples=50) for i in range(4)]
         files = [self.profile(f"{i}.pbin", p) for i, p in enumerate(made)]
         options = sums.Options(("comm", "function", "line"))
@@ -173,7 +173,7 @@ class Content(MergeCase):
         self.assertEqual(sum_.meta["keys"], "comm,function,inline,line")
 
     def test_own_files_of_sums_are_read(self):
-        """A file of sums that is rewritten by the tests' writer is the same profile."""
+        """A file of sums that is rewritten by the tests' writer is read as the same profile."""
         files = [self.profile(f"{i}.pbin", profiles.make(260 + i)) for i in range(3)]
         path = self.sum(files)
         mine = self.file("mine.pbin", pbin.write(pbin.read(self.content(path))))
@@ -208,7 +208,8 @@ class Coarser(MergeCase):
             self.assertEqual(dict(other, entries=None), row)
 
     def test_spread_of_runs_each_joined(self):
-        """Each file of one run may be joined; their spread is then that of the originals."""
+        """Each file of one run may be joined; the standard deviation is then that of the
+        originals."""
         files = [self.profile(f"{i}.pbin", profiles.make(285 + i)) for i in range(4)]
         fine = [self.sum([f], "-k", ",".join(self.FINE)) for f in files]
         got, want = self.table("-k", "function", *fine), self.table("-k", "function", *files)
@@ -322,7 +323,8 @@ class Attributions(MergeCase):
         self.fails(["pbin-annotate", "-q", "--kernel", "caller", lines], lines)
 
     def test_sums_of_older_versions(self):
-        """They do not record it: they can be added to anything, but satisfy no option."""
+        """Older sums do not record options: they can be added to any others, but satisfy no
+        option."""
         old = pbin.read(self.content(self.plain))
         del old.meta["attribution"]
         path = self.file("old.pbin", pbin.write(old))
@@ -352,7 +354,8 @@ class Inputs(MergeCase):
         self.assertEqual(both, want)
 
     def test_energy_in_no_row(self):
-        """The model `thread` gives none to samples without threads: aggregated profiles keep it, whatever they are joined to."""
+        """The model `thread` does not attribute the energy of samples without threads: aggregated
+        profiles keep it, whatever they are joined with."""
         paths, parts = [], []
         for i in range(2):
             profile = profiles.make(700 + i, samples=60)
@@ -391,7 +394,7 @@ class Inputs(MergeCase):
                         self.assertIn(first, ended.err)
 
     def test_a_thousand_inputs(self):
-        """In bounded memory, with few files open; with the same result for any number of threads."""
+        """Bounded memory, few open files, and the same result for any number of threads."""
         paths = []
         for i in range(20):
             first = self.profile(f"{i}.pbin", profiles.make(330 + i, samples=1000, locations=200))

@@ -1,4 +1,5 @@
-"""A large profile is read in parts by several threads: tables and errors are those of one thread, to the last bit.
+"""A large profile is read in parts by several threads: tables and errors are those of one thread,
+to the last bit.
 
 SPDX-License-Identifier: MIT
 """
@@ -34,7 +35,8 @@ def padded(data):
 
 class PartsTest(tool.Case):
     def profile(self, seed):
-        """Threads come and go, and stay long enough in a function to be there on both sides of a border."""
+        """Threads come and go, and stay in a function long enough to be there on both sides of a
+        border."""
         rng = random.Random(seed)
         profile = profiles.make(seed, samples=1600, threads=5)
         here = {}
@@ -66,7 +68,8 @@ class PartsTest(tool.Case):
                 self.assertEqual(self.same(path, *options).status, "fit" in options and seed > 0)
 
     def test_entries_at_the_borders(self):
-        """A thread that never leaves a function has entered it once, another one with every sample."""
+        """A thread that never leaves a function has entered it once; another thread enters it with
+        every sample."""
         profile = profiles.make(1, samples=1600, threads=2)
         for i, sample in enumerate(profile.samples):
             sample.entries = [(0, 0, 1000), (1, i % 2, 1000)]
@@ -78,7 +81,8 @@ class PartsTest(tool.Case):
         self.assertEqual(entries, [1, 800, 800])
 
     def test_entries_of_a_thread_that_is_renamed(self):
-        """It stays in its row: samples one by one (--wall-time), together, and in parts; a reused tid is another thread."""
+        """The thread stays in its row: samples one by one (--wall-time), together, and in parts; a
+        reused tid is another thread."""
         names = ("sh", "env", "python", "env")
         for same, want in ((False, [2]), (True, [8])):
             profile = profiles.make(1, samples=1600, threads=2)
@@ -110,7 +114,7 @@ class PartsTest(tool.Case):
         self.assertEqual(self.same(self.file("cut.pbin", data[:samples[33]]), "--salvage").status, 0)
 
     def test_arcs_that_the_trailer_does_not_count(self):
-        """Only samples are distributed: arcs between them are not samples."""
+        """Only samples are distributed: arcs between their blocks do not count as samples."""
         arcs = pbin.block("ARCS", struct.pack("<IIIIIQ", 1, 1, 1, 1, 1, 5))
         data, samples = [], 0
         for block in blocks(padded(pbin.write(self.profile(5), batch=25))):
@@ -123,8 +127,8 @@ class PartsTest(tool.Case):
         self.assertIn("counts do not match", ended.err)
 
     def test_few_addresses_are_enough(self):
-        """Memory that suffices for one thread suffices for eight: the others are not started then. (Not limited with
-        AddressSanitizer, which needs terabytes of addresses.)"""
+        """Address space that suffices for one thread suffices for eight: the others are not started
+        then. (Not limited with AddressSanitizer, which needs terabytes of addresses.)"""
         path = self.file("parts.pbin", padded(pbin.write(self.profile(6), batch=25)))
         want = tool.run(["pbin-aggregate", "-j", "1", path]).out
         for megabytes in (40, 60, 100, 200, 400):

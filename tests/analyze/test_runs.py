@@ -1,4 +1,5 @@
-"""Several runs: mean, standard deviation, extremes and Student's interval per row, against rationals and a table.
+"""Several runs: mean, standard deviation, extremes and Student's interval per row, compared with
+rationals and a table.
 
 SPDX-License-Identifier: MIT
 """
@@ -87,7 +88,7 @@ class Spread(RunsCase):
         self.check_runs(made, self.table(*files))
 
     def test_from_sums(self):
-        """The spread survives aggregation."""
+        """The standard deviation survives aggregation."""
         made, files = self.make(7)
         parts = []
         for i, group in enumerate((files[:1], files[1:4], files[4:])):
@@ -109,7 +110,8 @@ class Spread(RunsCase):
                 self.close(row[what], row[what + "_max"], what)
 
     def test_digits_survive_large_times(self):
-        """Runs of eleven days that differ by nanoseconds: a sum of squares in doubles would yield 0."""
+        """Runs of eleven days that differ by nanoseconds: a sum of squares in doubles would give
+        0."""
         made = []
         for i, ns in enumerate((0, 3, 7, 1)):
             p = profiles.make(130, samples=2, threads=1)

@@ -1,4 +1,5 @@
-"""pbin-aggregate --sensor-lag=auto: finds how late a sensor is, from the energies that powers of functions explain.
+"""pbin-aggregate --sensor-lag=auto determines the lag of a sensor from the energies that powers of
+functions explain.
 SPDX-License-Identifier: MIT
 """
 import json
@@ -20,14 +21,16 @@ WATTS = [5, 15, 25, 40]
 
 class SensorLag(tool.Case):
     def simulated(self, length, lag, threads=1, seconds=2, leaps=False):
-        """A sensor of 1 ms that is LAG windows late, and functions that run for LENGTH windows at a time."""
+        """A sensor that is updated every 1 ms and is LAG windows late, and functions that run for
+        LENGTH windows at a time."""
         rng, total = random.Random(f"{length} {lag} {threads}"), int(seconds * 1e9)
         lines = [truth.Timeline(rng, WATTS, length, total, False, "any", 1 if k == 0 else rng.random()) for k in range(threads)]
         counter = truth.Counter(rng, lines, total, jitter=0.2, noise=0.01, lag=lag, leaps=leaps)
         return self.file("late.pbin", truth.profile(rng, lines, counter, MS / 10))
 
     def own(self, lag):
-        """What prof2pbin makes of the perf engine: a sensor of 10 ms, and pauses."""
+        """A profile as prof2pbin makes it of the perf engine: a sensor that is updated every 10 ms,
+        and pauses."""
         rng = random.Random(lag)
         stays = (stay for _ in iter(int, 1) for stay in ((30 * MS * rng.uniform(0.9, 1.1), 0), (40 * MS * rng.uniform(0.9, 1.1), 1),
                                                          (20 * MS * rng.uniform(0.9, 1.1), None)))
@@ -44,7 +47,8 @@ class SensorLag(tool.Case):
 
     @unittest.skipIf(tool.is_asan(), "reads each profile 25 times, along paths that other tests take, too")
     def test_is_found(self):
-        """Within a twentieth of a window; functions that are shorter than windows, and several threads."""
+        """The lag is found to a twentieth of a window, also with functions that are shorter than
+        windows, and with several threads."""
         for length, lag, threads, leaps in ((10, 0.5, 1, False), (10, 2, 1, True), (10, 3.3, 1, False), (1, 1.3, 1, True),
                                             (1, 0.7, 4, False), (0.3, 1, 1, False)):
             path = self.simulated(length, lag, threads, leaps=leaps)
@@ -56,7 +60,8 @@ class SensorLag(tool.Case):
             self.assertAlmostEqual(self.found(self.own(lag)), lag / MS, delta=0.5)
 
     def test_none(self):
-        """A sensor that is not late; one power; a program of one function."""
+        """No lag is found with a sensor that is not late, with equal powers, and with a program of
+        one function."""
         self.assertEqual(self.found(self.simulated(10, 0, seconds=0.5)), 0)
         self.assertEqual(self.found(self.simulated(10, 0, seconds=0.5), "-k", "thread", "--energy-model=fit"), 0)
         rng = random.Random(3)
@@ -66,7 +71,8 @@ class SensorLag(tool.Case):
             self.assertEqual(self.found(self.file("late.pbin", truth.profile(rng, lines, counter, MS / 10))), 0)
 
     def test_is_that_of_the_table(self):
-        """Rows are those of the lag that was found, for both models and in aggregated profiles."""
+        """The table has the rows of the lag that was found, for both models and in aggregated
+        profiles."""
         path = self.simulated(10, 1, seconds=1)
         lag = f"{self.found(path) / 1000:.6f}"
         self.assertAlmostEqual(float(lag), 0.001, delta=0.00005)

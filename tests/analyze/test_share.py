@@ -39,8 +39,8 @@ class ShareTest(tool.Case):
         return {r["function"]: r for r in table["rows"]}, table["total"]
 
     def test_no_row_exceeds_the_highest_power(self):
-        """Other programs share the CPU, and moments are random: rows stay at the power of a constant source, and at most at
-        the highest power of one that moves."""
+        """Other programs share the CPU, and moments are random: with a constant source, rows have
+        its power; otherwise at most its highest power."""
         for seed in range(6):
             rng = random.Random(seed)
             constant = seed % 2 == 0
@@ -68,7 +68,8 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(rows["f0"]["power"], 6, 6)
 
     def test_two_programs_at_once(self):
-        """Each has a CPU of two: together they have the energy once. Without the CPU time of the machine, each has all."""
+        """Each uses one CPU of two: together they get the energy once. Without the CPU time of the
+        machine, each gets all."""
         made = [make([pbin.Sample(MS, 8.0, [(0, i % 2, MS)]) for i in range(1500)], cpus=2) for _ in range(2)]
         for profile in made:
             self.assertNotIn("_others", self.run_on(profile)[0])
@@ -88,8 +89,8 @@ class ShareTest(tool.Case):
         self.assertIn(b"in other programs", self.succeeds(["pbin-aggregate", "-q", path]).out)
 
     def test_other_programs_while_this_one_waits(self):
-        """A third of the time is used by the program, a third by others, a third is idle; less than two ticks count as
-        idle."""
+        """The program uses a third of the time, others use a third, and a third is idle; less than
+        two ticks count as idle."""
         profile = make([pbin.Sample(3 * MS, 6.0, [(0, i % 2, MS)]) for i in range(1024)], cpus=1)
         profile.busy = [2 * MS] * 1024
         rows, total = self.run_on(profile)
@@ -99,7 +100,8 @@ class ShareTest(tool.Case):
         self.assertNotIn("_others", self.run_on(profile)[0])
 
     def test_remainder_of_rounding(self):
-        """It is not charged to a row without energy, which would then show -8e-18 J."""
+        """The rounding error is not charged to a row without energy, which would then show -8e-18
+        J."""
         rng = random.Random(40)
         samples = [pbin.Sample(rng.randrange(MS // 2, 2 * MS), rng.uniform(1, 9), [(0, 0, MS // 3)]) for _ in range(700)]
         samples.append(pbin.Sample(MS, 0.0, [(0, 1, MS // 2)]))
@@ -112,7 +114,8 @@ class ShareTest(tool.Case):
             self.assertGreater(rows["f0"]["energy"], 1)
 
     def test_lies_about_the_machine(self):
-        """CPU time of more or fewer samples than the block that follows has, and counts of runs that are missing."""
+        """CPU time for more or fewer samples than the following block has, and missing counts of
+        runs."""
         data = pbin.write(make([pbin.Sample(MS, 6.0, [(0, 0, MS)]) for _ in range(10)], cpus=1))
         at = data.index(b"SMPL") - 4
         for payload, message in ((struct.pack("<IIQ", 1, 9, MS), "the CPU time of the machine belongs to other samples"),
@@ -125,8 +128,9 @@ class ShareTest(tool.Case):
             self.succeeds(["pbin-aggregate", "-q", "--others", "ignore", path])
 
     def test_other_programs_by_the_second_implementation(self):
-        """With seeds from 34, threads come and go; from 36, CPU times are sightings; from 38, a part is selected. Every fourth
-        recording has own_intervals."""
+        """Compared with the second implementation. With seeds from 34, threads come and go; from
+        36, CPU times are sightings; from 38, a part is selected. Every fourth recording has
+        own_intervals."""
         for seed in tool.some(range(30, 42), 5):
             rng, held, threads = random.Random(seed), seed % 2, 1 + seed % 3
             samples = []
@@ -163,8 +167,8 @@ class ShareTest(tool.Case):
                         self.assertAlmostEqual(got, energy, 6, (seed, how, batch, name))
 
     def test_full_machine(self):
-        """All CPUs are always in use, at constant power: a second of CPU time costs the same everywhere, whether CPU times are
-        exact or sightings, and in parts of 10 ms as well."""
+        """All CPUs are always in use, at constant power: a second of CPU time has the same cost
+        everywhere, whether CPU times are exact or sightings, also in parts of 10 ms."""
         cpus, watts = 2, 7.0
         for seed in range(8):
             rng, threads, sighted = random.Random(seed), 1 + seed % 2, seed % 4 >= 2
@@ -192,7 +196,7 @@ class ShareTest(tool.Case):
                 self.assertGreater(rows["_others"]["energy"], 0, (seed, part))
 
     def test_several_threads(self):
-        """E * min(1, sum c / d) * c_j / sum c, of constant threads."""
+        """Each of several constant threads gets E * min(1, sum c / d) * c_j / sum c."""
         for cpu in ((MS, MS, MS, MS), (MS, MS // 2, MS // 4, 0), (MS // 4, MS // 4, 0, 0)):
             samples = [pbin.Sample(MS, 8.0 + i % 2, [(t, t, c) for t, c in enumerate(cpu)]) for i in range(512)]
             rows, total = self.run_on(make(samples, threads=4, cpus=4))
@@ -203,7 +207,7 @@ class ShareTest(tool.Case):
             self.assertAlmostEqual(idle, total["energy"] * (1 - busy), 6)
 
     def test_a_sample_stands_for_the_time_around_it(self):
-        """Three intervals of 2, 4 and 6 mJ: the PC between the first two has half of each."""
+        """Three intervals of 2, 4 and 6 mJ: the PC between the first two gets half of each."""
         samples = [pbin.Sample(0, 0.0, [(0, 0, 5)])]
         samples += [pbin.Sample(MS, p, [(0, l, MS)]) for p, l in ((2.0, 1), (4.0, 2), (6.0, 0))]
         rows, total = self.run_on(make(samples, cpus=1))
@@ -212,7 +216,8 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(total["energy"], 0.012, 9)
 
     def test_own_intervals(self):
-        """Three intervals of 2, 4 and 6 mJ, each of the PC at its end; the fast path agrees with samples one by one."""
+        """Three intervals of 2, 4 and 6 mJ, each belonging to the PC at its end; the fast path
+        agrees with samples one by one."""
         samples = [pbin.Sample(0, 0.0, [(0, 0, 5)])]
         samples += [pbin.Sample(MS, p, [(0, l, MS)]) for p, l in ((2.0, 1), (4.0, 2), (6.0, 0))]
         for args in ([], ["--max-gap", "1e6"]):
@@ -221,7 +226,8 @@ class ShareTest(tool.Case):
                 self.assertAlmostEqual(rows[name]["energy"], joule, 9)
 
     def test_no_interval_of_parallel_threads(self):
-        """Two threads at the same time, of which each sample has one: their energies have no intervals."""
+        """Two threads run at the same time, and each sample has one of them: their energies have no
+        confidence intervals."""
         for parallel in (1, 2):
             samples = [pbin.Sample(MS, 10.0 + 10 * (i // 100 % 2) + i // 4 % 2, [(i % 2, i // 100 % 2, parallel * MS)])
                        for i in range(4000)]
@@ -229,8 +235,8 @@ class ShareTest(tool.Case):
             self.assertEqual(rows["f0"]["energy_ci_approx"] is None, parallel == 2)
 
     def test_counter_that_leaps(self):
-        """A counter is read at every sample and moves at every fourth: what it counted belongs to the PCs before the
-        leap."""
+        """A counter is read at every sample and moves at every fourth: the energy that it counts
+        belongs to the PCs before the leap."""
         samples = []
         for i in range(1024):
             leap = i % 4 == 3
@@ -242,8 +248,9 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(total["energy"], 512 * 0.04, 9)
 
     def test_every_way_to_the_same_bits(self):
-        """Packed or one by one, in blocks of any size: the same tables to the last digit. In the last two profiles, threads
-        come and go, and return with the CPU time of several intervals."""
+        """Packed or one by one, in blocks of any size: the tables are equal to the last digit. In
+        the last two profiles, threads come and go, and return with the CPU time of several
+        intervals."""
         for seed, threads in ((1, 1), (2, 2), (3, 3), (4, 7), (5, 2), (6, 5)):
             rng = random.Random(seed)
             samples = []
@@ -264,8 +271,8 @@ class ShareTest(tool.Case):
                     self.assertEqual(len(outs), 1, (seed, model, part))
 
     def test_parts_of_the_time_add_up(self):
-        """Everything outside the selected time is left out, however much it is. A row may differ by half an interval of the
-        highest power at each border."""
+        """Everything outside the selected time is excluded, however much it is. A row may differ by
+        half an interval of the highest power at each border."""
         rng = random.Random(9)
         samples = [pbin.Sample(MS, rng.uniform(1, 9), [(0, i // 300 % 3, MS)]) for i in range(9000)]
         whole, total = self.run_on(make(samples, cpus=1))
@@ -278,8 +285,9 @@ class ShareTest(tool.Case):
                                        delta=len(borders) * 9 * 0.5e-3 + 1e-9, msg=name)
 
     def test_power_of_a_part_is_as_measured(self):
-        """Constant power, CPU times that the kernel brings up to date now and then: each part of the time has that power, in
-        its head and its sum, whatever the CPU times around its borders are."""
+        """At constant power, with CPU times that the kernel updates now and then, each part of the
+        time has that power in its head and its sum, whatever the CPU times around its borders
+        are."""
         rng = random.Random(24)
         samples = [pbin.Sample(rng.randrange(100_000, 300_000), 5.0, [(0, rng.randrange(9), rng.choice((0, 0, 200_000, 600_000)))])
                    for i in range(5000)]
@@ -293,8 +301,8 @@ class ShareTest(tool.Case):
             self.assertAlmostEqual(total["energy"] / facts["energy_J"], 1, 9, part)
 
     def test_busy_time_is_not_idle(self):
-        """A thread that always used its CPU: no energy is idle, though the first sample shares half of its interval
-        with no other and the power falls."""
+        """A thread always uses its CPU: no energy is idle, although the first sample shares half of
+        its interval with no other and the power falls."""
         for count in (3, 8, 20, 100, 3000):
             samples = [pbin.Sample(MS, 10.0 if i // 5 % 2 else 30.0, [(0, i // 7 % 3, MS)]) for i in range(count)]
             rows, total = self.run_on(make(samples, cpus=1))
@@ -302,7 +310,8 @@ class ShareTest(tool.Case):
             self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), sum(s.value for s in samples) / 1000, 9)
 
     def test_rounding_is_not_idle(self):
-        """Constant power and a thread that is never idle: there is no other row, however the energies are rounded."""
+        """Constant power and a thread that is never idle: there are no other rows, however the
+        energies are rounded."""
         for seed in range(12):
             rng = random.Random(seed)
             samples = [pbin.Sample(rng.randrange(MS // 2, 3 * MS // 2), (3.0, 7.0)[seed % 2], [(0, rng.randrange(3), 0)])
@@ -312,7 +321,8 @@ class ShareTest(tool.Case):
             self.assertAlmostEqual(total["energy"], sum(r["energy"] for r in rows.values()), 12)
 
     def test_balance(self):
-        """The balance of measured energy with each of its parts; rows that do not add up to their runs are refused."""
+        """The measured energy equals the sum of its parts; rows that do not add up to their runs
+        are refused."""
         samples = [pbin.Sample(2 * MS, 5.0, [(0, i % 2, MS)]) for i in range(100)]
         path = self.file("b.pbin", pbin.write(make(samples, cpus=2)))
         for argv, parts in (([], ("code", 0.5), ), (["--max-gap", "0.001"], ("gap", 0.5)),
@@ -342,8 +352,9 @@ class ShareTest(tool.Case):
             self.assertEqual(len(totals), 1)
 
     def test_a_warning_of_what_windows_move(self):
-        """With --ci, a warning says how long rows run in windows of ten samples, and how much energy that moves. Of a row of 10 W
-        that takes turns with one of 20 W, a third of a window's part is too much, as by exact integrals in make bench-truth."""
+        """With --ci, a warning reports how long rows run in windows of ten samples, and how much
+        energy that moves. A row of 10 W that alternates with one of 20 W gets a third of a window's
+        part too much, as with exact integrals in make bench-truth."""
         for stay, percent, wrong in ((30, 11, 0.11), (5, 50, 0.5), (1000, None, 0)):
             rng = random.Random(stay)
             ns = [rng.randrange(MS // 2, MS) for _ in range(6000)]
@@ -366,14 +377,15 @@ class ShareTest(tool.Case):
             self.assertAlmostEqual(rows["f0"]["energy"] / (used[0] * 10e-9) - 1, wrong, delta=0.06, msg=stay)
 
     def test_window_of_too_many_threads(self):
-        """A small file may hold samples of half a million threads: they are not all held until a window is complete."""
+        """A small file may contain samples of half a million threads: these are not all kept until
+        a window is complete."""
         threads, count = 1 << 19, tool.rounds(48, 4)
         constant = lambda value: struct.pack("<BQ", 0, value)
         watts = struct.unpack("<Q", struct.pack("<d", 5.0))[0]
         sample = pbin.block("SMPL", struct.pack("<II", 1, threads) + constant(MS) + constant(watts) + constant(threads) +
                             constant(0) + constant(0) + constant(MS))
         data = pbin.write(make([], samples=count, wall_ns=count * MS))
-        tail = len(data) - 60  # the trailer, with its frame
+        tail = len(data) - 60  # the trailer, including its frame
         counts = bytearray(data[tail + 8:-8])
         struct.pack_into("<QQ", counts, 0, count, count * threads)
         path = self.file("wide.pbin", data[:tail] + sample * count + pbin.block("TAIL", bytes(counts)))

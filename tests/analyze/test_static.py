@@ -23,7 +23,8 @@ def make(taken, threads=1, cpus=1, **meta):
 
 
 def idling(seed, base=4.0, top=10.0, count=3000):
-    """A thread that runs a part of each interval; idle power BASE, and TOP while it runs."""
+    """A thread that runs for a part of each interval; the power is BASE when idle, and TOP while it
+    runs."""
     rng = random.Random(seed)
     used = [rng.choice((0, MS // 2, MS)) for _ in range(count)]
     return [pbin.Sample(MS, base + (top - base) * u / MS, [(0, rng.randrange(4), u)]) for u in used]
@@ -124,7 +125,7 @@ class StaticTest(tool.Case):
             self.assertEqual(tool.run(["pbin-aggregate", "--static", bad]).status, 1, value)
 
     def test_wrong_usage(self):
-        """What is wrong whatever the file contains is refused without reading it."""
+        """Usage that is wrong for any file is refused without reading the file."""
         for text, *options in (("needs --energy-model=share or fit", "--static", "--energy-model=sample"),
                                ("needs --energy-model=share or fit", "--energy-model=thread", "--static=5"),
                                ("needs --energy-model=share or fit", "--static", "--subtract-latency=thread"),
@@ -143,7 +144,8 @@ class StaticTest(tool.Case):
         self.table("--static", "--start=0.1", "--others=ignore", "--energy-model=share", path)
 
     def test_value_chosen_by_name(self):
-        """A baseline is that of the PMU value: also if that is chosen by its name, but not of other values."""
+        """A baseline is for the PMU value, also if that is selected by its name, but not for other
+        values."""
         watts = [self.file(f"watts{i}", b"5\n") for i in range(2)]
         raw, path = os.path.join(self.folder, "two.bin"), os.path.join(self.folder, "two.pbin")
         ended = tool.run(["sampler", "-o", raw, "-p", "file:" + watts[0], "--unit", "W", "-p", "file:" + watts[1], "--unit", "W",

@@ -1,4 +1,4 @@
-"""Names of functions, binaries and files that are not in a profile: suggestions of similar names.
+"""Functions, binaries and files that are not in a profile: similar names are suggested.
 
 SPDX-License-Identifier: MIT
 """
@@ -60,7 +60,8 @@ class Suggestions(tool.Case):
         self.assertIn("no function matches 'laef', did you mean 'leaf'?\n", ended.err)
 
     def test_suggestions_are_accepted(self):
-        """What was suggested matches when it is given in place of the wrong name, and so does a name without parameters."""
+        """A suggestion matches when it replaces the wrong name, and so does a name without
+        parameters."""
         suggested = "mats<...>::multiply"
         whole = "mats<std::vector<double, std::allocator<double> > >::multiply"
         for name in (suggested, whole, MATRIX, "*::multiply"):

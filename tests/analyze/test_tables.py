@@ -1,4 +1,4 @@
-"""Text tables at the width of a terminal, the columns that users choose, and CSV.
+"""Text tables at the width of a terminal, the columns that users select, and CSV.
 
 SPDX-License-Identifier: MIT
 """
@@ -70,7 +70,8 @@ class Width(TablesCase):
                     self.assertEqual([line for line in lines if len(line) > width], [])
 
     def test_wide_characters(self):
-        """East Asian characters take two columns: they do not shift others, nor make lines too wide."""
+        """East Asian characters take two columns: they do not shift other characters, and do not
+        make lines too wide."""
         columns = lambda text: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
         names = ["\u65e5\u672c\u8a9e\u306e\u95a2\u6570", "\ud568\uc218" * 40, "a\u6587b\u5b57" * 30, "plain", "\U0001f600::f<\u4e2d>(int)"] * 6
         files = [self.make(f"w{i}.pbin", i, names, target="\u30d7\u30ed\u30b0\u30e9\u30e0", command="\u5f15 \u6570" * 60) for i in range(2)]
@@ -90,7 +91,7 @@ class Width(TablesCase):
                 wide = self.succeeds([argv[0], "-q", "--wide", *argv[1:]]).out.decode().splitlines()
                 parts = [(lines[:lines.index("")], lines[lines.index(""):]) for lines in (narrow, wide)]
                 self.assertEqual(len(parts[0][1]), len(parts[1][1]))
-                facts = [sum(line[0] != " " for line in head) for head, _ in parts]  # a long one has a second line
+                facts = [sum(line[0] != " " for line in head) for head, _ in parts]  # long facts have two lines
                 self.assertEqual(facts[0], facts[1])
                 if argv[0] == "pbin-compare":
                     self.assertIn("Holm's correction, level 0.05", " ".join(" ".join(parts[0][0]).split()))
@@ -203,7 +204,7 @@ class Columns(TablesCase):
         self.assertTrue(dump.startswith("thread,pc\n"))
 
     def test_details(self):
-        """Columns of wide tables can be requested by name."""
+        """Columns of wide tables can be selected by name."""
         files = [self.make(f"{i}.pbin", i) for i in range(3)]
         text = self.succeeds(["pbin-aggregate", "-q", "--columns", "time,time_sd,function", *files]).out.decode()
         self.assertRegex(text, r"\n *time \+-95% \[s\]  time_sd \[s\]  function\n")
@@ -273,7 +274,8 @@ class Csv(TablesCase):
 
 class Json(TablesCase):
     def test_numbers_are_short_and_exact(self):
-        """As many digits as it takes to read the same number back, as in CSV; fractions stay fractions."""
+        """Numbers have as many digits as are needed to read the same number back, as in CSV;
+        fractions remain fractions."""
         file = self.make("p.pbin", 1)
         text = self.succeeds(["pbin-aggregate", "-q", "--format=json", file]).out.decode()
         table, rows = json.loads(text), self.rows("pbin-aggregate", file)

@@ -1,4 +1,5 @@
-"""Samples of the usual kind are summed in chunks, others one by one: both give the same to the last bit.
+"""Samples of the usual kind are summed in chunks, others one by one: the results are equal to the
+last bit.
 
 SPDX-License-Identifier: MIT
 """
@@ -11,13 +12,14 @@ import tool
 
 class UsualTest(tool.Case):
     def both(self, name, profile):
-        """With --start, even at 0, samples are checked one by one."""
+        """The tables with samples in chunks and one by one: --start, even at 0, causes the
+        latter."""
         path = self.file(name, pbin.write(profile))
         tables = []
         for options in ([], ["--start", "0"]):
             out = self.succeeds(["pbin-aggregate", "-q", "-k", "thread,function", "--format", "csv", *options, path]).out
             tables.append([line.split(b",") for line in out.splitlines()])
-            del tables[-1][-1][6]  # the power of the run is that of the wall time, which is not that of all samples
+            del tables[-1][-1][6]  # the power of the run is over the wall time, not that of all samples
         self.assertEqual(tables[0], tables[1], name)
 
     def test_samples_of_all_kinds(self):

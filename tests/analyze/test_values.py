@@ -45,7 +45,8 @@ class ValuesTest(tool.Case):
                     self.assertEqual((facts["value"], facts["scope"]), (name, scope))
 
     def test_same_as_a_profile_of_that_source(self):
-        """In every tool, the samples are those of a profile that has nothing but the values of the source."""
+        """In every tool, the samples are those of a profile that contains only the values of the
+        source."""
         path = self.pbin()
         for s, value in zip(self.profile.samples, self.columns[1]):
             s.value = value
@@ -75,7 +76,8 @@ class ValuesTest(tool.Case):
         self.assertIn("has only its PMU value", self.fails(["pbin-aggregate", "--value", "core", path], path).err)
 
     def test_missing_columns(self):
-        """A source without values, and values that are not as many as the samples."""
+        """A source without values, and a number of values that differs from the number of
+        samples."""
         del self.profile.values[1]
         path = self.pbin()
         self.assertIn("lacks the values", self.fails(["pbin-aggregate", "--value", "core", path], path).err)
@@ -94,7 +96,7 @@ class ValuesTest(tool.Case):
 
 class ParallelTest(tool.Case):
     def test_parts(self):
-        """A file that is read in parts."""
+        """A file is read in parts."""
         rng = random.Random(5)
         count = 400_000
         wide = [rng.uniform(1, 40) for _ in range(4096)]

@@ -1,4 +1,4 @@
-"""The second implementation of pbin-compare's arithmetic, in exact rationals as far as it goes.
+"""The second implementation of pbin-compare's arithmetic, in exact rationals where possible.
 
 A side is a list of runs, a run is {key: oracle.Row}.
 SPDX-License-Identifier: MIT
@@ -56,7 +56,8 @@ def row_of(run, key):
 
 
 def value(name, side, key):
-    """The value that pbin-compare shows; KEY None: of the total. Returns None if it is not defined."""
+    """The value that pbin-compare shows; KEY None: for the total. Returns None if it is not
+    defined."""
     if key is not None and not is_there(side, key) and name in RATIOS:
         return None
     if name == "power" and key is None:
@@ -66,7 +67,7 @@ def value(name, side, key):
 
 
 def total_power(side):
-    """Energy by wall time: idle energy has no CPU time."""
+    """Energy divided by wall time: idle energy has no CPU time."""
     return sum(total(run).energy for run in side) / sum(run.wall for run in side)
 
 
@@ -92,7 +93,7 @@ def variance(values, least):
 
 
 def welch(a, b, least):
-    """p of two lists of Fractions, None where it cannot be known."""
+    """p of two lists of Fractions; None if it cannot be known."""
     if len(a) < 2 or len(b) < 2:
         return None
     va, vb = variance(a, least) / len(a), variance(b, least) / len(b)
@@ -112,7 +113,7 @@ def least_variance(name, base, other, key):
 
 
 def sampled(name, side, key):
-    """(value, total, moments, entries, runs); shares are of 1."""
+    """(value, total, moments, entries, runs); shares are fractions of 1."""
     plain = {"share": "time", "samples-share": "samples"}.get(name, name)
     v, whole = value(plain, side, key), value(plain, side, None)
     if plain != name:
@@ -122,12 +123,12 @@ def sampled(name, side, key):
 
 
 def run_samples(run):
-    """Moments at which a run with one thread was sampled."""
+    """The number of moments at which a run with one thread was sampled."""
     return total(run).samples
 
 
 def single(name, base, other, key, noise):
-    """The approximate p of single runs, None where it is not tested."""
+    """The approximate p of single runs; None if it is not tested."""
     sides = [sampled(name, base, key), sampled(name, other, key)]
     shares = [v / whole for v, whole, *_ in sides]
     spread = sum(n * p * (1 - p) for p, (_, _, n, _, _) in zip(shares, sides))
@@ -157,7 +158,7 @@ def share_for_testing(name, base, other, key):
 
 
 def holm(p):
-    """{key: p} to {key: adjusted p}; None stays."""
+    """{key: p} to {key: adjusted p}; None remains None."""
     order = sorted((v, k) for k, v in p.items() if v is not None)
     out, least = dict(p), 0.0
     for i, (v, k) in enumerate(order):
@@ -172,7 +173,8 @@ def probabilities(name, base, other, min_share=Fraction(1, 100), noise=Fraction(
 
 
 def all_probabilities(name, base, others, min_share=Fraction(1, 100), noise=Fraction(1, 20)):
-    """The same for each of several sides, whose rows are corrected together, and whose totals are."""
+    """The same for each of several sides. Rows of all sides are corrected together, and so are
+    their totals."""
     single_sides = [uncorrected(name, base, other, min_share, noise) for other in others]
     rows = holm({(i, key): p for i, side in enumerate(single_sides) for key, p in side.items() if key is not None})
     totals = holm({(i, None): side[None] for i, side in enumerate(single_sides)})

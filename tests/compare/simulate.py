@@ -1,5 +1,5 @@
-"""Programs whose functions have chosen names, and seeded runs of them: a walk that stays in a function for a
-while, sampled every millisecond.
+"""Programs whose functions have chosen names, and seeded runs of them: a walk that stays in a
+function for a while, sampled every millisecond.
 
 SPDX-License-Identifier: MIT
 """
@@ -15,7 +15,8 @@ SIZE = 64  # bytes of each function
 
 
 class Program:
-    """An executable of FUNCTIONS (names as the linker sees them), each SIZE bytes of nothing."""
+    """An executable of FUNCTIONS (names as the linker uses them), each SIZE bytes without
+    contents."""
 
     def __init__(self, folder, name, functions):
         self.label, self.path = name, os.path.join(folder, name)
@@ -58,7 +59,7 @@ def run(prog, seed, work, samples, stay=1.5, speed=1.0, tids=(100,), power=2.0, 
             used[i] += int(speed * rng.uniform(0.9, 1.1) * 1e6)
             threads.append(raw.Thread(tid, prog.address[next(walks[i])] + 4 * rng.randrange(places), used[i]))
         out.append(raw.Sample(power * rng.uniform(0.8, 1.2), threads))
-    # less time than CPU time: nothing is idle
+    # less than the CPU time: nothing is idle
     return raw.Run(out, [prog.map], int(samples * speed * 890), kind=raw.POWER)
 
 

@@ -1,4 +1,4 @@
-"""Comparison of calls: counts exactly, times over runs.
+"""Comparison of calls: exact counts, times over runs.
 
 SPDX-License-Identifier: MIT
 """
@@ -19,7 +19,8 @@ MEASURES = {"calls": ("", INTEGER, ADD), "returned": ("", INTEGER, ADD), "inclus
 
 class Compare(tool.Case):
     def run_file(self, name, rows, measures=MEASURES):
-        """ROWS: {function: (calls, inclusive [ns])}; self time is half of it."""
+        """ROWS: {function: (calls, inclusive [ns])}; the self time is half of the inclusive
+        time."""
         p = pbin.Profile(meta={"name": name, "keys": "function", "dialect": "funcmeter"}, measures=measures)
         for number, (function, (calls, inclusive)) in enumerate(sorted(rows.items())):
             time = F(inclusive) / 2
@@ -41,7 +42,7 @@ class Compare(tool.Case):
 
 class Labels(Compare):
     def energy_file(self, name, **joules):
-        """Runs of a second with the energy of each row; only those with code have time, too."""
+        """Runs of a second with the energy of each row; only rows with code also have time."""
         p = pbin.Profile(meta={"name": name, "keys": "function", "pmu": 3})
         for row, value in sorted(joules.items()):
             value, time = F(value), F(0 if row.startswith("_") else 10**9)
@@ -81,7 +82,7 @@ class Calls(Compare):
         self.assertEqual(self.compare("calls", [sums], other)[0]["f"]["verdict"], "more")
 
     def test_runs_that_differ(self):
-        """Welch's test over the runs, whether these are in files of their own or were aggregated."""
+        """Welch's test over the runs, which are in files of their own or were aggregated."""
         rng = random.Random(3)
         calls = [[rng.randrange(100, 120) for _ in range(5)], [rng.randrange(104, 130) for _ in range(4)]]
         files = [[self.run_file(f"{s}{i}.pbin", {"f": (n, n), "g": (1, 1)}) for i, n in enumerate(side)]
@@ -105,7 +106,7 @@ class Calls(Compare):
                              condition)
 
     def test_older_profiles(self):
-        """Their entries are calls."""
+        """Entries in older profiles are calls."""
         rows = self.compare("calls", [self.run_file("a.pbin", {"f": (5, 1)}, {})],
                             [self.run_file("b.pbin", {"f": (6, 1)})])[0]
         self.assertEqual((rows["f"]["base"], rows["f"]["verdict"]), (5, "more"))
@@ -140,7 +141,8 @@ class Times(Compare):
             self.assertEqual(row["verdict"], "slower")
 
     def test_without_calls(self):
-        """A warning beside the empty table; one side without them is compared as far as possible."""
+        """A warning accompanies the empty table; a side without calls is compared as far as
+        possible."""
         without = self.file("sampled.pbin", pbin.write(profiles.make(1)))
         for options in (["--metric=calls"], ["--metric=inclusive"], ["--metric=call-time"]):
             ended = self.succeeds(["pbin-compare", "--format=json", *options, without, without])

@@ -1,4 +1,4 @@
-"""The command line of pbin-compare: sides, names, conditions for CI, formats, and what it refuses.
+"""The command line of pbin-compare: sides, names, conditions for CI, formats, and refused usage.
 
 SPDX-License-Identifier: MIT
 """
@@ -98,7 +98,8 @@ class Gate(tool.Case):
         self.assertNotIn("ratio", head)
 
     def test_everything_ten_times_slower(self):
-        """One run does not show whether the program changed, but the output must not suggest that nothing did."""
+        """A single run does not show whether the program changed, but the output must not suggest
+        that it did not."""
         program = simulate.Program(self.folder, "p", list(WORK))
         runs = [simulate.save(self.folder, f"r{n}.pbin", simulate.run(program, 5, WORK, n)) for n in (500, 5000)]
         table = json.loads(self.succeeds(["pbin-compare", "--format=json", *runs]).out)

@@ -1,4 +1,4 @@
-"""Which rows are the same: clones, Rust's hashes, binaries under another name, lines that moved.
+"""Which rows correspond: clones, Rust's hashes, binaries with another name, moved lines.
 
 SPDX-License-Identifier: MIT
 """
@@ -23,7 +23,7 @@ int main(void)
     return 0;
 }
 """
-# two lines came above, one in the middle
+# two lines were inserted above, one in the middle
 AFTER = BEFORE.replace("volatile", "\n\nvolatile", 1).replace("        sink += 3;", "        sink += 99;\n        sink += 3;")
 
 
@@ -72,7 +72,8 @@ class Matching(tool.Case):
         self.assertEqual(len(table["rows"]), 1)
 
     def test_joined_clones_of_aggregated_runs_have_an_upper_bound_of_variance(self):
-        """Two parts whose runs vary against each other: the sum varies less than the bound."""
+        """Two parts vary in opposite directions between runs: their sum varies less than the
+        bound."""
         files = []
         for i, first in enumerate((10, 90, 50)):
             files.append(self.profile(f"r{i}", ["f", "f.cold"], {"f": first, "f.cold": 100 - first}, seed=i))
@@ -87,7 +88,8 @@ class Matching(tool.Case):
         self.assertLess(exact["rows"][0]["p"], bound["rows"][0]["p"])
 
     def test_entries_of_joined_clones(self):
-        """A walk back and forth between two parts of one function enters the whole once: nothing is proved."""
+        """A walk back and forth between two parts of one function enters the whole function once:
+        nothing is proved."""
         files = []
         for i, work in enumerate(({"f": 1, "f.cold": 1}, {"f": 1, "f.cold": 1, "g": 1})):
             files.append(self.profile(f"r{i}", ["f", "f.cold", "g"], work))
@@ -106,7 +108,7 @@ class Lines(tool.Case):
         return path
 
     def lines(self, path, text):
-        """{statement: an address of it}, from objdump."""
+        """{statement: one of its addresses}, from objdump."""
         out = subprocess.run(["objdump", "--dwarf=decodedline", path], stdout=subprocess.PIPE, check=True)
         source, found = text.split("\n"), {}
         for words in (line.split() for line in out.stdout.decode().splitlines()):
@@ -138,7 +140,7 @@ class Lines(tool.Case):
         self.assertEqual(pairs, want)
         self.assertAlmostEqual(table["profile"]["coverage_other"], 100)
         self.assertEqual({(r["binary"], r["file"], r["function"]) for r in table["rows"]}, {("work", "work.c", "main")})
-        # without the option, line 7 is compared with another line 7
+        # without the option, line 7 is compared with the line 7 of the other program
         table = json.loads(self.succeeds(["pbin-compare", "--format=json", "-k", "function,line", old, new]).out)
         self.assertIn(7, [r["line"] for r in table["rows"] if r["base"] and r["other"]])
 

@@ -1,4 +1,5 @@
-"""Every number of pbin-compare against exact rationals: values, ratios, weights, coverage, errors, probabilities.
+"""Every number of pbin-compare compared with exact rationals: values, ratios, weights, coverage,
+errors, probabilities.
 
 SPDX-License-Identifier: MIT
 """
@@ -192,12 +193,13 @@ class Values(Compare):
 
 
 def only(runs, wanted):
-    """The runs with the rows that WANTED selects by their keys."""
+    """The runs with only the rows that WANTED selects by their keys."""
     return [ref.Run({key: row for key, row in run.items() if wanted(key)}, run.wall) for run in runs]
 
 
 class Selected(Compare):
-    """Numbers of a selection are those of profiles without the rest; the wall time remains that of the runs."""
+    """Numbers of a selection are those of profiles without the other rows; the wall time is still
+    that of the runs."""
 
     def test_filters(self):
         for options, wanted in ((["--exclude", "function=alpha", "--exclude=function=only_*"], lambda k: k[1] != "alpha" and "only" not in k[1]),
@@ -214,7 +216,7 @@ class Selected(Compare):
                 self.check_row(row, old[:1], new[:1], "time", key, list(keys), p[key])
 
     def test_what_is_left_of_aggregated_runs(self):
-        """Rows have their variances; of the total, only the mean is known."""
+        """Rows have their variances; only the mean of the total is known."""
         old, new = self.aggregated("o", OLD_FILES), self.aggregated("n", NEW_FILES)
         argv = ["--exclude", "function=alpha", "--metric", "energy"]
         known = self.compare(*argv, "--base", *OLD_FILES, "--with", *NEW_FILES)
@@ -297,7 +299,7 @@ class Errors(Compare):
         self.assertEqual(table["profile"]["aggregate"], f"{aggregate} of {error}")
 
     def test_rows_without_the_metric(self):
-        """_idle has energy, but no CPU time: it is not one of the rows over which errors of time are averaged."""
+        """_idle has energy, but no CPU time: errors of time are not averaged over it."""
         files = []
         for name, functions in (("a", "ffgg"), ("b", "f.gg")):
             text = "".join(f"{i};1;{'app' if f != '.' else ''};{f.strip('.')}\n" for i, f in enumerate("f" + functions))

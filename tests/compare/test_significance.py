@@ -1,4 +1,4 @@
-"""False and missed changes: runs of one program against each other, and against slower ones.
+"""False and missed changes: runs of one program compared with each other, and with slower ones.
 
 SPDX-License-Identifier: MIT
 """
@@ -61,7 +61,8 @@ class SameProgram(Significance):
         self.check(make("a", 40, 1000, stay=1), 200)
 
     def test_long_stays(self):
-        """A stay of 20 samples: treated as independent, most pairs would be alarms."""
+        """A stay of 20 samples: if these were treated as independent, most pairs would be false
+        alarms."""
         self.check(make("b", 40, 2000, stay=20), 200)
 
     def test_three_threads(self):
@@ -91,7 +92,7 @@ class SameProgram(Significance):
 
 class SlowerFunction(Significance):
     def test_ten_percent_slower_in_five_runs(self):
-        """Runs of 4 s at 1 kHz; each pair takes 5 of 15 runs of both."""
+        """Runs of 4 s at 1 kHz; each pair uses 5 of 15 runs of both programs."""
         base, slow = make("f", 15, 6000, samples=4000), make("g", 15, 7000, SLOW, samples=4000)
         rng, found, wrong, pairs = random.Random(13), 0, 0, tool.rounds(60, 3)
         for _ in range(pairs):
@@ -119,13 +120,14 @@ class SlowerFunction(Significance):
         self.assertEqual(self.changed(*other, *base)["mild"], "new")
 
     def test_one_long_stay_proves_nothing(self):
-        """A program of phases: each function is entered once or so."""
+        """In a program of phases, each function is entered about once."""
         files = [simulate.save(HOLDER.name, f"l{i}.pbin", simulate.run(PROGRAM, 11000 + i, WORK, 400, stay=200))
                  for i in range(10)]
         self.assertEqual([self.changed(*p) for p in self.pairs(files, 20)], [{}] * 20)
 
     def test_kernel_of_single_runs(self):
-        """Its time depends on the rest of the machine: one run on each side proves nothing, several runs do."""
+        """The time of the kernel depends on the rest of the machine: one run on each side proves
+        nothing, several runs do."""
         def save(name, parts):
             samples = [pbin.Sample(10**6, 1.0, [(0, int(i % 10 < kernel), 10**6)]) for i, kernel in enumerate(parts)]
             profile = pbin.Profile({"name": name, "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": 1, "cpu_time": 1,

@@ -1,4 +1,5 @@
-"""Profiles that record processes and how threads were seen: the code and the CPU time of each sample.
+"""Profiles that record processes and how threads were seen: the code and the CPU time of each
+sample.
 
 Written by an independent writer (rawprofile.py, from raw.5), weighed by an independent rule (cpuweights.py, from
 prof2pbin.1), read by an independent reader (pbin.py, from pbin.5).
@@ -55,7 +56,7 @@ class Case(tool.Case):
 # ---- random runs -------------------------------------------------------------------------------
 
 class Machine:
-    """Processes that fork, execute programs, begin and end threads; an engine that sees them."""
+    """Processes that fork, execute programs, begin and end threads; an engine that samples them."""
 
     def __init__(self, seed, engine):
         self.rng, self.engine = random.Random(seed), engine
@@ -89,7 +90,7 @@ class Machine:
             self.spawn(pid, raw.EXEC)
         elif what < 0.06 and len(self.alive) < 12:
             tid, self.next_id = self.next_id, self.next_id + 1
-            if self.rng.random() < 0.2 and len(self.ext.tasks) > 3:  # a number that has become free
+            if self.rng.random() < 0.2 and len(self.ext.tasks) > 3:  # a number that was freed
                 free = {t.tid for t in self.ext.tasks} - set(self.alive)
                 tid = self.rng.choice(sorted(free)) if free else tid
             self.begin(pid, tid)
@@ -157,7 +158,7 @@ class Machine:
 
 
 class CalmMachine(Machine):
-    """Changes rarely: most batches of samples have the same threads in the same places."""
+    """Changes rarely: in most batches of samples, the same threads are at the same places."""
 
     def __init__(self, seed, engine, threads):
         super().__init__(seed, engine)
@@ -202,9 +203,10 @@ class Rule(Case):
                 self.check(run, times, ext, machine.used)
 
     def sleepers(self, seed, seen, gaps=0.0, naps=(4, 9), always=False):
-        """Three threads that run for 2 to 12 ms, two thirds of it at 0x1000 and then at 0x1001, and sleep. Returns run, times, ext
-        and the part of the CPU time at 0x1001. SEEN: is a thread seen running at this age? Otherwise it has no record, or one
-        without a sighting, ALWAYS or sometimes."""
+        """Three threads run for 2 to 12 ms, two thirds of it at 0x1000 and then at 0x1001, and
+        sleep. Returns run, times, ext and the part of the CPU time at 0x1001. SEEN returns whether
+        a thread of this age is seen running. Otherwise, ALWAYS or sometimes, it has a record
+        without a sighting, else none."""
         rng = random.Random(seed)
         samples, times, now = [], [], 0
         bursts = {tid: [0, 0, 0, 2 * MS + 10 * MS * rng.random()] for tid in (7, 8, 9)}  # CPU time, age, left of sleep, length
@@ -250,7 +252,8 @@ class Rule(Case):
                 self.check(run, times, ext)
 
     def test_bursts_of_which_the_end_is_seldom_seen(self):
-        """Half as often as the beginning: of all sightings, 0x1001 has 25 % less than its part."""
+        """The end is seen half as often as the beginning: of all sightings, 0x1001 has 25 % less
+        than its part."""
         errors = []
         for seed in range(40, 52):
             run, times, ext, part = self.sleepers(seed, lambda age, rng: rng.random() > age / 2)
@@ -266,7 +269,8 @@ class Rule(Case):
         self.assertLess(abs(sum(errors)) / len(errors), 0.03, errors)
 
     def test_gaps(self):
-        """The CPU time of a gap, where the sampler was stopped, is that of the sighting after it and not of those around."""
+        """The CPU time of a gap, in which the sampler was stopped, belongs to the sighting after it
+        and not to those around."""
         for waits, after in ((0, 30), (0, 200), (3, 30), (0, 0)):
             times, used, flags, now, cpu = [], [], [], 0, 0
             for i in range(12 + 1 + waits + 1 + after):
@@ -318,7 +322,7 @@ class Rule(Case):
                 alone = len({image.pid for image in ext.images}) == 1
                 self.check(run, times, ext, machine.used // 2 if alone else machine.used)
                 del ext.facts["cpu_ns"]
-                own = machine.used_by  # some processes run on
+                own = machine.used_by  # some processes continue to run
                 ext.cpus = [(pid, ns * (seed % 3 + 1) // 3, ns // 4) for pid, ns in own.items() if pid % 4 or seed % 2]
                 self.check(run, times, ext)
                 ext.facts["cpu_ns"] = str(2 * machine.used)
@@ -336,7 +340,8 @@ class Rule(Case):
                 self.assertEqual([p.pc for p in pcs if p.binary != "_unsampled"], seen)
 
     def test_waiting_gets_nothing(self):
-        """Computes 9 ms between any two waits; is seen waiting, and now and then running."""
+        """A thread computes for 9 ms between waits; it is seen waiting, and now and then
+        running."""
         ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [], [Task(1, 1, 0, "x")])
         samples = [Sample(1, [Thread(1, 0x1000 + (i % 10 == 0), 9 * MS * (i + 1), RAN if i % 10 == 0 else 0)])
                    for i in range(1000)]
@@ -349,15 +354,17 @@ class Rule(Case):
         self.assertEqual(by_pc, {0x1000: 0, 0x1001: 9000 * MS})
 
     def test_own_intervals(self):
-        """The perf engine divides CPU time among the samples that follow it, in batches unless intervals are independent."""
+        """The perf engine divides CPU time among the samples that follow it, in batches unless
+        intervals are independent."""
         for facts, own in (({"engine": "perf", "frequency": "1000"}, 2), ({"engine": "perf", "frequency": "250", "interval": "random"}, 1),
                            ({"engine": "perf", "frequency": "100", "interval": "fixed"}, 2), ({"engine": "ptrace", "frequency": "1000"}, 0)):
             profile = self.convert(run_of([Sample(1, [Thread(7, 0x1000, MS, RAN)])]), [MS], Extended(facts, [Image(7, "/bin/x")], [], [Task(7, 7)]))
             self.assertEqual(profile.meta["own_intervals"], own, facts)
 
     def test_known_shares(self):
-        """A program of phases f (30 %), g (50 %) and waiting (20 %), whose period is near that of the sampling, seen at
-        random moments: shares of CPU time are 3 : 5 within 4 standard errors, and those of the intervals before are not.
+        """A program of phases f (30 %), g (50 %) and waiting (20 %), whose period is near that of
+        the sampling, seen at random moments: shares of CPU time are 3 : 5 within 4 standard errors,
+        but shares of the preceding intervals are not.
         """
         for period in (0.5, 1, 2, 3):
             rng, now, ran, samples, times = random.Random(int(10 * period)), 0.0, [], [], []
@@ -382,8 +389,9 @@ class Rule(Case):
             self.assertLess(abs(share - 0.375), 4 * math.sqrt(0.375 * 0.625 / len(ran)), (period, share))
 
     def short_threads(self, count, at_random, processes):
-        """COUNT threads in a row, each of two phases of 3 ms, are seen every 1 ms on average: AT_RANDOM, at first at random, in
-        the second phase at fixed intervals. As the engine does, 8 sightings in a row share the CPU time since the last 8."""
+        """COUNT threads in a row, each with two phases of 3 ms, are seen every 1 ms on average: in
+        the first phase at random moments if AT_RANDOM, in the second at fixed intervals. As in the
+        engine, 8 sightings in a row share the CPU time since the last 8."""
         rng, seen, ends, ext = random.Random(2), [], [0.0], Extended({"engine": "perf"})
         ext.images = [Image(1 + p, "/bin/x") for p in range(processes)]
         for n in range(count):
@@ -409,7 +417,7 @@ class Rule(Case):
         return [s[1] for s in samples], [int(s[0] * MS) for s in samples], ext, totals
 
     def test_many_short_threads(self):
-        """Both phases get half of the CPU time, although threads have few samples."""
+        """Both phases get half of the CPU time, although each thread has few samples."""
         for at_random in (True, False):
             samples, times, ext, totals = self.short_threads(400, at_random, 1)
             profile, sums, count = self.convert(run_of(samples), times, ext), {}, 0
@@ -421,7 +429,7 @@ class Rule(Case):
             self.assertLess(abs(sums[0x1000] / sum(totals) - 0.5), 2.5 * 0.5 / math.sqrt(count), (at_random, sums))
 
     def test_some_short_threads(self):
-        """Those of different processes keep their own CPU time."""
+        """Threads of different processes keep their own CPU time."""
         for processes in (1, 40):
             samples, times, ext, totals = self.short_threads(40, True, processes)
             profile, own = self.check(run_of(samples), times, ext, sum(totals)), {}
@@ -432,7 +440,8 @@ class Rule(Case):
             self.assertEqual(processes > 1, all(own.get(1000 + n) == totals[n] for n in range(40)))
 
     def test_time_that_the_kernel_does_not_count(self):
-        """Perf events do, but what the kernel counts for one process is exact."""
+        """Perf events count such time, but the CPU time that the kernel counts for a single process
+        is exact."""
         samples = [Sample(1, [Thread(1 + i % 3, 0x1000 + i % 3, (i // 3 + 1) * MS, RAN)]) for i in range(900)]
         samples += [Sample(1, [Thread(1 + i, 0x1000, (310 + 10 * i) * MS, TOTAL)]) for i in range(3)]  # 960 ms
         for engine, cpu_ns, pids, sums in (("perf", 800 * MS + 1, 1, [258333333, 266666667, 275000001]),
@@ -451,8 +460,9 @@ class Rule(Case):
                 self.assertAlmostEqual(got[1 + i], sums[i], delta=1, msg=(engine, pids))
 
     def test_short_threads_that_the_kernel_counts_late(self):
-        """The kernel reports what threads had used at a tick: of 200 threads of 0.25 ms, one in 16 had one. The known
-        CPU times stay, and the rest of the run is not that of the first thread, which can be read until the end."""
+        """The kernel only counts the time that threads had used at a tick: of 200 threads of 0.25
+        ms, one in 16 saw a tick. The known CPU times stay, and the rest of the run is not that of
+        the first thread, which can be read until the end."""
         ext = Extended({"engine": "perf", "cpu_ns": str(100 * MS)}, [Image(1, "/bin/a")], [],
                        [Task(1, 1)] + [Task(10 + i, 1, 10 * i) for i in range(200)], cpus=[(1, 20 * MS, 0)])
         samples, times = [], []
@@ -471,8 +481,9 @@ class Rule(Case):
         self.assertEqual(sums, {0x1000: 25 * MS, 0x1001: 25 * MS, 0x1002: 20 * MS, False: 30 * MS})
 
     def test_time_that_the_kernel_counts_for_processes(self):
-        """Perf events count too much for process 1, by more than a tick; too little for the first process 2; and
-        everything for the second one, which has the same pid. What is known of process 3 belongs to no process."""
+        """Perf events count too much for process 1, by more than a tick; too little for the first
+        process 2; and everything for the second process with that pid. The known time of process 3
+        belongs to no process."""
         ext = Extended({"engine": "perf", "cpu_ns": str(1000 * MS)},
                        [Image(1, "/bin/a"), Image(2, "/bin/b", 5), Image(2, "/bin/c", 6, how=raw.EXEC), Image(2, "/bin/d", 50)], [],
                        [Task(1, 1), Task(2, 2, 5), Task(9, 2, 7), Task(2, 2, 50)],
@@ -493,7 +504,8 @@ class Rule(Case):
                        stdin=raw.extended(run_of(samples), times, ext))
 
     def test_a_total_alone(self):
-        """Two processes that were never seen: one runs the program of another, one is alone."""
+        """Two processes that were never seen: one runs the program of another process, one runs a
+        program of its own."""
         ext = Extended({"engine": "perf"},
                        [Image(1, "/bin/x"), Image(2, "/bin/x", 5), Image(3, "/bin/alone", 6)], [],
                        [Task(1, 1, 0, "x"), Task(2, 2, 5, "x"), Task(3, 3, 6, "alone")])
@@ -507,7 +519,8 @@ class Rule(Case):
         self.assertEqual(profile.programs[profile.samples[3].entries[0][0]], "/bin/alone")
 
     def test_missed_but_not_by_chance(self):
-        """A second of a thread that was never sampled at 100 Hz is not given to the other; half a second is."""
+        """At 100 Hz, a second of a thread that was never sampled is not given to the other thread;
+        half a second is."""
         for ns, unsampled, number in ((1000 * MS, [1000 * MS], 2), (500 * MS, [], 2), (1000 * MS, [], 2**30 + 1)):
             ext = Extended({"engine": "perf", "frequency": "1000", "reached": "100"}, [Image(1, "/bin/x")], [],
                            [Task(1, 1), Task(number, 1)])
@@ -520,7 +533,8 @@ class Rule(Case):
             self.assertEqual(warned, bool(unsampled), done.err)
 
     def test_threads_that_were_never_seen_have_the_name_of_others(self):
-        """Their sum has the name of the process, as its first thread; the short threads that were seen have another one."""
+        """Their total has the name of the process, as its first thread does; the short threads that
+        were seen have another name."""
         ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [],
                        [Task(1, 1, 0, "x"), *[Task(10 + i, 1, 0, "worker") for i in range(4)], Task(2**30 + 1, 1, 0, "x")])
         samples = [Sample(1, [Thread(1, 0x1000, (i + 1) * MS, RAN)]) for i in range(20)]
@@ -533,9 +547,10 @@ class Rule(Case):
         self.assertEqual(sums, {0x1000: 20 * MS, 0x1001: 104 * MS})
 
     def test_ages_that_are_seen_too_rarely(self):
-        """Threads use 1 ms of CPU time, the first 0.7 ms in one function. The first 0.2 ms are never seen, and the others half as often
-        up to 0.7 ms as after that. Of every thread that is seen, nine others are not, one by one or never found at all; or
-        threads are seen twelve times each, and keep their CPU time."""
+        """Threads use 1 ms of CPU time, the first 0.7 ms in one function. The first 0.2 ms are
+        never seen, and the rest up to 0.7 ms half as often as the time after that. For every thread
+        that is seen, nine others are not, and have totals of their own or a common one; or threads
+        are seen twelve times each, and keep their CPU time."""
         ages = [(i * 37 % 100) * MS // 100 for i in range(600)]
         ages = [age for i, age in enumerate(ages) if age >= 7 * MS // 10 or (age >= 2 * MS // 10 and (i + i // 100) % 2)]
         for others, each in (("missed", 1), ("collective", 1), ("none", 12)):
@@ -564,7 +579,7 @@ class Rule(Case):
                 self.assertAlmostEqual(sums[0x1001] / whole, 0.3, delta=0.03)
 
     def test_threads_keep_their_time_by_age(self):
-        """Threads of 1 to 4 ms that are each seen twice, near their beginning and end."""
+        """Threads of 1 to 4 ms, each of which is seen twice, near its beginning and end."""
         ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [], [])
         samples, times = [], []
         for i in range(100):
@@ -580,8 +595,8 @@ class Rule(Case):
         self.assertEqual([sums[i] for i in range(100)], [MS * (1 + i % 4) for i in range(100)])
 
     def test_processes_of_a_program_that_began_in_the_same_way(self):
-        """Of short processes that are forked, a third is seen; of those that call exec, all are. The former get their own time,
-        and so do both if no forked one is seen: then the others stand for them."""
+        """A third of the short processes that are forked is seen, and all of those that call exec.
+        Both kinds get their own time. If no forked process is seen, the others stand for them."""
         for seen in (3, 1000):
             ext = Extended({"engine": "ptrace", "tick_ns": str(4 * MS)}, [Image(1, "/bin/a")], [], [Task(1, 1)])
             samples, times = [Sample(1, [Thread(1, 0x1000, 10 * MS, RAN)])], [1]
@@ -609,7 +624,7 @@ class Rule(Case):
         self.fails(["prof2pbin", "-q"], "<stdin>", stdin=raw.extended(run_of(samples), [1], ext))
 
     def test_without_flags_all_ran(self):
-        """CPU time is charged where the thread is seen, as in files of earlier samplers."""
+        """As in files of earlier samplers, CPU time is charged where the thread is seen."""
         ext = Extended({}, [Image(1, "/bin/x")], [], [Task(1, 1, 0, "x")])
         samples = [Sample(1, [Thread(1, 0x1000 + i, 10 * (i + 1) ** 2)]) for i in range(5)]
         profile = self.convert(None, None, None, data=raw.extended(run_of(samples), range(5), ext, flags=False))
@@ -634,7 +649,8 @@ class Resolution(Case):
                          ["/bin/a", "/bin/b", "/bin/b", "/bin/a"])
 
     def test_time(self):
-        """A library is mapped, another one covers part of it, then the program executes another program."""
+        """A library is mapped, another one covers part of it, then the process executes another
+        program."""
         ext = Extended({}, [Image(1, "/bin/a"), Image(1, "/bin/b", 100, 0, raw.NO_IMAGE, raw.EXEC)],
                        [Mapping(0, 0x1000, 0x1000, "/bin/a"), Mapping(0, 0x8000, 0x4000, "/lib/x", 20),
                         Mapping(0, 0x9000, 0x1000, "/lib/y", 40), Mapping(1, 0x1000, 0x1000, "/bin/b", 100)],
@@ -646,7 +662,8 @@ class Resolution(Case):
                                                "_foreign"])
 
     def test_mappings_that_are_noticed_late(self):
-        """The ptrace engine looks for them from time to time; what it has not found within a second was not there."""
+        """The ptrace engine searches for mappings from time to time; a mapping that it finds more
+        than a second later was not there."""
         second = 1000 * MS
         ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/a")],
                        [Mapping(0, 0x8000, 0x1000, "/lib/x", 2 * second), Mapping(0, 0x9000, 0x1000, "/lib/y", 2 * second),
@@ -657,7 +674,8 @@ class Resolution(Case):
         self.assertEqual([b for b, _ in got], ["_foreign", "x", "y", "_foreign", "x", "z", "z"])
 
     def test_fork(self):
-        """The child has the mappings of its parent at the fork, no later ones; its own mappings are private."""
+        """The child has the mappings that its parent had at the fork, no later ones; its own
+        mappings are private."""
         ext = Extended({}, [Image(1, "/bin/a"), Image(2, "/bin/a", 50, 1, 0, raw.FORK)],
                        [Mapping(0, 0x1000, 0x1000, "/bin/a"), Mapping(0, 0x8000, 0x1000, "/lib/late", 60),
                         Mapping(1, 0x1800, 0x100, "/lib/own", 70)], [Task(1, 1), Task(2, 2, 50)])
@@ -674,7 +692,7 @@ class Resolution(Case):
         self.assertEqual([profile.threads[s.entries[0][0]].name for s in profile.samples], ["a", "a", "b"])
 
     def test_random_mappings(self):
-        """Against a list that is searched from its end."""
+        """Compared with a list that is searched from its end."""
         for seed in range(8):
             rng = random.Random(seed)
             ext, asked, expected = Extended(tasks=[Task(1, 1)]), [], []
@@ -701,12 +719,12 @@ class Resolution(Case):
             self.assertEqual([b for b, _ in got], expected, seed)
 
     def search(self, ext, image, time, pc):
-        """Name of the mapping: of the image, else of its parent when it forked."""
+        """Name of the mapping: of the image, else of its parent at the fork."""
         while True:
             own = [m for m in ext.mappings if m.image == image and m.since <= time]
             for m in sorted(own, key=lambda m: m.since)[::-1]:
                 if m.address <= pc < m.address + m.size:
-                    # equal times: the later one in the file, which sorting kept in order
+                    # equal times: the later one in the file, because sorting is stable
                     return os.path.basename(m.path)
             if ext.images[image].parent == raw.NO_IMAGE:
                 return "_kernel" if pc >= 0xffff800000000000 else "_foreign"
@@ -822,14 +840,15 @@ class Facts(Case):
                                            ("file:x", "power", "W", "board", 1.0, 0, 0, "")])
         self.assertEqual(profile.readings, [(r.source, r.time, r.value, r.busy) for r in readings])
         at, machine = 0, 0
-        for count, cpu_ns in profile.busy:  # a straight line from the first reading that has it
+        for count, cpu_ns in profile.busy:  # a straight line from the first reading with this count
             at += count
             machine += cpu_ns
             self.assertAlmostEqual(machine, max(0, times[at - 1] * 11 / 1000 - 11), delta=1)
         self.assertEqual(at, 6000)
 
     def test_machine_without_ticks(self):
-        """The kernel counts in ticks, and does not count in each reading: straight lines between those that differ."""
+        """The kernel counts in ticks, and does not update the count for each reading: straight
+        lines between readings that differ."""
         sources = [raw.Source("s", "energy", "J", "package", 1e-6, MS, 1, "")]
         readings = [raw.Reading(0, MS * i, i, 5 * MS + i // 10 * 20 * MS) for i in range(101)]
         ext = Extended({}, [Image(1, "/bin/a")], [], [Task(1, 1)], sources=sources, readings=readings)
@@ -851,14 +870,15 @@ class Facts(Case):
 
 
 class KernelShare(Case):
-    """A thread that enters the kernel soon after it was interrupted is seen there: the ticks show how much time is really
-    spent there."""
+    """A thread that enters the kernel soon after it was interrupted is seen in the kernel: the
+    ticks show how much time is really spent there."""
 
     TICK = 4 * MS
 
     def record(self, phases, threads=1, ticks=True, seed=1, facts=None):
-        """PHASES: (samples, share of the kernel, share of sightings there). In phase i, user code is at 0x1000 * (i + 1).
-        The ticks are of the same share, at moments of their own. Returns the sightings, their times and the extension."""
+        """PHASES: (samples, share of the kernel, share of sightings there). In phase i, user code
+        is at 0x1000 * (i + 1). The ticks have the share of the kernel, at moments of their own.
+        Returns the sightings, their times and the extension."""
         rng = random.Random(seed)
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), **(facts or {})}, [Image(1, "/bin/a")],
                        [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1 + i, 1) for i in range(threads)])
@@ -914,7 +934,8 @@ class KernelShare(Case):
         self.assertGreater(after, 0.75 * 5200)
 
     def test_short_phases_keep_their_user_code(self):
-        """A library runs for 0.1 s and another one in its place for 0.3 s; both are noticed when they have begun."""
+        """A library runs for 0.1 s, then another one in its place for 0.3 s; both are noticed after
+        they have begun."""
         samples, times, ext = self.record([(400, 0.1, 0.9)])
         ext.mappings[:] = [Mapping(0, 0x1000, 0x8000, "/lib/old", 20 * MS), Mapping(0, 0x1000, 0x8000, "/lib/new", 110 * MS)]
         profile = self.convert(run_of(samples), times, ext)
@@ -923,7 +944,7 @@ class KernelShare(Case):
         self.assertAlmostEqual(shares["old"], 0.9 * 110, delta=25)
 
     def test_page_faults_stay_with_their_code(self):
-        """Those that are too many are user code at the same place."""
+        """Excess page faults become user code at the same place."""
         samples, times, ext = self.record([(2000, 0.2, 0.9)])
         for s in samples:
             for t in s.threads:
@@ -933,14 +954,16 @@ class KernelShare(Case):
         self.assertAlmostEqual(pcs[0x8ff0], 0.7 * 2000, delta=150)
 
     def test_phases_that_are_rarely_seen_keep_their_user_code(self):
-        """Every other phase of 0.1 s is mostly seen in the kernel, as it calls it often."""
+        """Every other phase of 0.1 s is mostly seen in the kernel, because it often calls the
+        kernel."""
         profile, _ = self.simulate([(100, 0.1, 0.9), (100, 0.1, 0.1)] * 3)
         for i in range(6):
             here = [pc >> 12 for pc in self.pcs(profile, 100 * i, 100 * (i + 1)) if pc != KERNEL]
             self.assertGreater(here.count(i + 1), 0.6 * len(here), i)
 
     def test_phases_keep_their_kernel_time(self):
-        """Equally many sightings in the kernel, but they are true in every other second."""
+        """Sightings in the kernel are equally frequent all the time, but only those in every other
+        second are true."""
         phases = [(1000, 0.97, 0.98), (1000, 0.1, 0.98)] * 4
         profile, _ = self.simulate(phases)
         self.assertAlmostEqual(self.kernel(profile), 0.535, delta=0.05)
@@ -953,15 +976,15 @@ class KernelShare(Case):
         self.assertAlmostEqual(self.kernel(profile), 0.5, delta=0.1)
 
     def test_true_ones_stay(self):
-        """The ticks agree, there are none, or too few for a decision."""
+        """The ticks agree with the sightings, there are no ticks, or too few for a decision."""
         for phases, ticks, seed in (([(3000, 0.6, 0.6)], True, 1), ([(3000, 0.6, 0.6)], True, 2), ([(3000, 0.9, 0.3)], True, 3),
                                     ([(3000, 0.1, 0.9)], False, 4), ([(100, 0.0, 0.05)], True, 5), ([(90, 0.1, 0.9)], True, 6)):
             profile, samples = self.simulate(phases, 1, ticks, seed=seed)
             self.assertEqual(self.pcs(profile), [t.pc for s in samples for t in s.threads], (phases, seed))
 
     def test_page_faults(self):
-        """They are seen in user code if the sampler had the CPU. Timers can signal in each tick: without page faults, ticks
-        show nothing."""
+        """Page faults are seen in user code if the sampler had the CPU. Timers can signal in each
+        tick: without page faults, ticks show nothing."""
         for true, seen, faults, found in ((0.3, 0.1, 100000, 0.3), (0.3, 0.1, 10000, 0.3), (0.3, 0.1, 10, 0.1), (0.3, 0.1, 0, 0.1),
                                           (0.13, 0.1, 1000, 0.1), (0.3, 0.9, 100000, 0.3)):
             samples, times, ext = self.record([(6000, true, seen)], facts={"page_faults": str(faults)} if faults else {})
@@ -969,8 +992,8 @@ class KernelShare(Case):
             self.assertAlmostEqual(self.kernel(profile), found, delta=0.04, msg=(true, seen, faults))
 
     def test_places_of_page_faults(self):
-        """Of the CPU time, 40 % are page faults in one function. They are seen only in threads on other CPUs, and too often there.
-        Each process has the code elsewhere."""
+        """Page faults in one function are 40 % of the CPU time. They are seen only in threads on
+        other CPUs, and too often there. The code has a different address in each process."""
         rng, n = random.Random(1), 12000
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), "page_faults": "100000"})
         samples, times, ticks = [], [], [0, 0]
@@ -1000,8 +1023,8 @@ class KernelShare(Case):
         self.assertAlmostEqual(sum(pc >= 0x200 for pc in user) / len(user), 2 / 3, delta=0.1)
 
     def ticked(self, ext, rng, n, part, look):
-        """Converts N samples, 1 ms apart, of the thread that LOOK returns for its CPU time; the kernel has PART of the ticks. Returns
-        the profile and the samples."""
+        """Converts N samples, 1 ms apart, of the thread that LOOK returns for its CPU time; PART of
+        the ticks is in the kernel. Returns the profile and the samples."""
         samples, times, ticks = [], [], [0, 0]
         for i in range(n):
             samples.append(Sample(1, [look((i + 1) * MS)]))
@@ -1014,7 +1037,8 @@ class KernelShare(Case):
         return self.convert(run_of(samples), times, ext), samples
 
     def test_page_faults_stay_where_system_calls_are_too_many(self):
-        """30 % are page faults at one place, 5 % are system calls. On other CPUs, more than half of the user code is seen in these."""
+        """Page faults at one place are 30 %, system calls 5 %. From other CPUs, more than half of
+        the user code is seen in system calls."""
         rng, n = random.Random(3), 6000
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), "page_faults": "100000"}, [Image(1, "/bin/a")],
                        [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
@@ -1032,8 +1056,8 @@ class KernelShare(Case):
         self.assertLess(pcs.count(0x1010), 0.04 * n)
 
     def test_page_faults_that_are_seen_from_other_cpus(self):
-        """Of the CPU time, 10 % are page faults in one function, and the sampler sees them only from another CPU, to which it comes
-        then: both sides together are right, and so is each place."""
+        """Page faults in one function are 10 % of the CPU time, and are seen only from another CPU,
+        to which the sampler moves then: both sides together are right, and so is each place."""
         rng, n = random.Random(11), 8000
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), "page_faults": "100000"}, [Image(1, "/bin/a")],
                        [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
@@ -1051,8 +1075,9 @@ class KernelShare(Case):
         self.assertLess(len(moved), 0.02 * n)
 
     def test_places_of_system_calls(self):
-        """Phases of 20 ms: code that computes and calls the kernel, code that only calls it, and code that only computes. On other
-        CPUs, half of the computing in the first is seen in the call after it. Only these calls are too many."""
+        """Phases of 20 ms: code that computes and calls the kernel, code that only calls it, and
+        code that only computes. From other CPUs, half of the computing in the first phase is seen
+        in the call after it. Only these calls are too many."""
         rng, n = random.Random(5), 12000
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)}, [Image(1, "/bin/a")],
                        [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
@@ -1076,7 +1101,8 @@ class KernelShare(Case):
             self.assertAlmostEqual(pcs.count(pc) / n, count / n, delta=0.02, msg=hex(pc))
 
     def test_short_threads_and_processes(self):
-        """The few sightings and ticks of one process prove nothing, but those of the whole program do. Each process reuses the same pid."""
+        """The few sightings and ticks of one process prove nothing, but those of all processes of
+        the program do. Processes reuse pids."""
         rng, n, each = random.Random(7), 800, 5
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)})
         samples, times = [], []
@@ -1097,8 +1123,9 @@ class KernelShare(Case):
         self.assertLess(self.pcs(profile).count(0x8ff0), 20)
 
     def stand_ins(self, name, waits=0, calls=0.3, often=False, others=()):
-        """Where threads are shown that were seen a few times each, or all the time (OFTEN), CALLS of that in the kernel, else at
-        0x2000; beside a thread at 0x1000, and OTHERS (tid, pc). NAME(i) is the name of thread i; WAITS are its records before it runs."""
+        """The places shown for threads that were seen a few times each, or all the time (OFTEN),
+        CALLS of that in the kernel, else at 0x2000; beside a thread at 0x1000, and OTHERS (tid,
+        pc). NAME(i) is the name of thread i; WAITS are its records before it runs."""
         rng, n = random.Random(9), 2000
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)}, [Image(1, "/bin/a")],
                        [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1, 0, "main")])
@@ -1126,7 +1153,8 @@ class KernelShare(Case):
         return collections.Counter(pc for tid, pc, cpu in shown if tid >= 1000 and cpu)
 
     def test_short_threads_are_not_like_long_ones(self):
-        """One that was only seen in a call is shown in user code of threads like it, whatever their names."""
+        """A thread that was only seen in a call is shown in user code of similar threads, whatever
+        their names."""
         for name in (lambda i: "short", lambda i: "main", lambda i: f"thread {i}"):
             pcs = self.stand_ins(name)
             self.assertEqual(set(pcs) - {0x8ff0}, {KERNEL, 0x2000}, pcs)
@@ -1139,7 +1167,8 @@ class KernelShare(Case):
         self.assertLess(pcs[0x8ff0], 10)
 
     def test_threads_that_only_call_the_kernel_are_not_like_others(self):
-        """A thread of their name was never seen in user code, or they were seen often: the caller remains."""
+        """Threads of that name were never seen in user code, or were seen often: the caller is
+        shown."""
         for often, name in (False, "reader"), (True, "reader"), (True, "main"):
             pcs = self.stand_ins(lambda i, name=name: name, calls=1, often=often)
             self.assertEqual(set(pcs), {KERNEL, 0x8ff0}, (often, name))
@@ -1147,8 +1176,9 @@ class KernelShare(Case):
 
     @tool.plain_only
     def test_threads_stand_for_themselves(self):
-        """Many threads of a name share a CPU, and each is seen running in a few samples: half of these first in a call, and only at
-        the end in its own user code; the others only in calls, but preempted in their own code. A hundredth is in the kernel."""
+        """Many threads of the same name share a CPU, and each is seen running in a few samples:
+        half of the threads first in a call, and only at the end in their own user code; the others
+        only in calls, but preempted in their own code. A hundredth of the time is in the kernel."""
         n, threads = 1500, 100
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)}, [Image(1, "/bin/a")], [Mapping(0, 0x1000, 0x8000, "/bin/a")],
                        [Task(1 + k, 1, 0, "worker") for k in range(threads)])
@@ -1163,7 +1193,7 @@ class KernelShare(Case):
                     here.append(Thread(1 + k, own, used[k], RAN) if end else Thread(1 + k, KERNEL, used[k], RAN | CALLER, 0x8ff0))
                 elif k % 2 and k == (i - 1) % threads:
                     here.append(Thread(1 + k, own + 4, used[k], PREEMPTED))
-                else:  # it sleeps
+                else:  # the thread sleeps
                     here.append(Thread(1 + k, 0x1000, used[k], 0))
             samples.append(Sample(1, here))
             times.append((i + 1) * MS)
@@ -1189,8 +1219,8 @@ class KernelShare(Case):
 
 class Intervals(Case):
     def test_of_times(self):
-        """A thread is in one place for 20 ms and in another for 30 ms on average, and samples are taken each millisecond on average.
-        CPU times are exact, but divided equally among many samples."""
+        """A thread is in one place for 20 ms and in another for 30 ms on average, and samples are 1
+        ms apart on average. CPU times are exact, but divided equally among many samples."""
         inside, halves, runs = 0, [], tool.rounds(60, 10)
         for seed in range(runs):
             rng, now, until, place, cpu = random.Random(seed), 0, 0, 0, [0, 0]
@@ -1245,7 +1275,7 @@ class Damage(Case):
         self.assertEqual(counts, {4})
 
     def test_spool(self):
-        """Values come from the readings; each cut keeps the samples that it does not touch."""
+        """Values are computed from the readings; a cut file keeps all samples before the cut."""
         run, times, ext = self.small()
         spool = raw.extended_spool(run, times, ext, per_block=2)
         profile = self.convert(None, None, None, "--salvage", data=spool)
@@ -1304,7 +1334,8 @@ class Damage(Case):
             self.fails(["prof2pbin", "-q"], "<stdin>", stdin=data + raw.done_block(4))
 
     def test_many_mappings_and_forks(self):
-        """30,000 mappings at as many times, a fork at every tenth: seconds, not hours."""
+        """30,000 mappings at distinct times, with a fork at every tenth: takes seconds, not
+        hours."""
         ext, samples, times = Extended({}, [Image(1, "/bin/a")], [], [Task(1, 1)]), [], []
         for i in range(30000):
             if i % 10 == 9:
@@ -1320,10 +1351,11 @@ class Damage(Case):
         self.assertTrue(all(self.where(profile, s.entries[0])[0] == "x" for s in profile.samples))
 
     def test_forks_and_mappings_in_turns(self):
-        """A process with 10,000 mappings forks as often, and each time parent and child map something: neither has what
-        the other maps from then on. Memory must not be that of 10,000 times 10,000 mappings (4 GB)."""
+        """A process with 10,000 mappings forks as often, and each time parent and child map
+        something: neither has the mappings that the other adds from then on. Memory must not be
+        that of 10,000 times 10,000 mappings (4 GB)."""
         count, base, page = 10000, 0x10000, 0x1000
-        for is_chain in (False, True):  # each child forks the next one
+        for is_chain in (False, True):  # each child forks the next child
             ext, samples, times, parent = Extended({}, [Image(1, "/bin/a")], [], [Task(1, 1)]), [], [], 0
             ext.mappings += [Mapping(0, base + 2 * i * page, page, "/lib/old") for i in range(count)]
             for i in range(count):

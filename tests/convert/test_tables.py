@@ -1,4 +1,4 @@
-"""Processes, programs and the kernel in tables; what pbin-dump shows of them; warnings that are too many.
+"""Processes, programs and the kernel in tables; the output of pbin-dump for them; excess warnings.
 
 SPDX-License-Identifier: MIT
 """
@@ -20,7 +20,7 @@ KERNEL = 0xffffffff81000000
 
 
 def two_processes():
-    """f of one and g of two run 1 ms each at a time; f also calls the kernel, as does g."""
+    """f of one process and g of two run for 1 ms each at a time; both also call the kernel."""
     ext = Extended({"engine": "ptrace"}, [Image(7, "/opt/bin/one"), Image(8, "/bin/two")],
                    [Mapping(0, 0x1000, 0x1000, "", 0, 0, 0, raw.JIT), Mapping(1, 0x1000, 0x1000, "", 0, 0, 0, raw.JIT)],
                    [Task(7, 7, 0, "one"), Task(70, 7, 0, "worker"), Task(8, 8, 0, "two")],
@@ -131,14 +131,14 @@ class Lies(tool.Case):
             self.fails(["pbin-aggregate"], "<stdin>", stdin=data)
         data = self.write(lambda w: w.block("read", struct.pack("<IIQQQ", 1, 0, 0, 0, 0)))
         self.fails(["pbin-dump", "--readings"], "<stdin>", stdin=data)
-        self.succeeds(["pbin-aggregate"], stdin=data)  # it does not need them
+        self.succeeds(["pbin-aggregate"], stdin=data)  # these callers are not needed
 
     def test_a_ring_of_callers(self):
         data = self.write(lambda w: w.put_callers({0: 1, 1: 0}))
         self.succeeds(["pbin-aggregate", "--kernel", "caller"], stdin=data)
 
     def test_callers_of_some_locations(self):
-        """Defined before more locations come."""
+        """Callers are defined before further locations."""
         def change(w):
             w.put_callers({0: 1})
             w.put_locations([pbin.Location(9, "b", [pbin.Frame("late", "late")])])
