@@ -6,7 +6,7 @@ BIAS = 0x7F3500000000
 
 
 class Elf:
-    """Just enough of an ELF file to choose addresses and to explain differences."""
+    """Just enough of an ELF reader to choose addresses and to explain differences."""
 
     def __init__(self, path):
         self.path = path
@@ -48,7 +48,8 @@ class Elf:
         return self.data[begin:self.data.index(b"\0", begin)].decode("utf-8", "surrogateescape")
 
     def _symbols(self):
-        """(address, size, name, section) of the symbols that are code or may be; names of files aside."""
+        """(address, size, name, section) of the symbols that are code or may be, without names of
+        files."""
         out = []
         self.files = set()
         tables = [s for s in self.sections if s["type"] == 2] or [s for s in self.sections if s["type"] == 11]
@@ -72,17 +73,18 @@ class Elf:
             self.indexed, self.index = self.symbols, {}
             for value, size, name, section in self.symbols:
                 self.index.setdefault(name, []).append((value, size, section))
-                if 0 < name.find("@"): # we drop versions
+                if 0 < name.find("@"): # versions are removed
                     self.index.setdefault(name.partition("@")[0], []).append((value, size, section))
         return self.index
 
     def code(self, step):
-        """Every STEPth address of the sections that are code."""
+        """Every STEPth address in sections of code."""
         return [a for s in self.sections if s["flags"] & 4 and s["size"]
                 for a in range(s["addr"], s["addr"] + s["size"], step)]
 
     def maps(self, label=None, offset=True, build_id="-", page=4096):
-        """Arguments for the driver and the bias: how a kernel would map the executable segments."""
+        """Arguments for the driver and the bias: the executable segments as a kernel would map
+        them."""
         bias = 0 if self.type == 2 else BIAS if self.is64 else 0xF7000000
         out = []
         for s in self.segments:
@@ -95,7 +97,8 @@ class Elf:
 
 
 def run_driver(driver, arguments, pcs, **more):
-    """(chains by pc, stderr): a chain is [(function, demangled, file, line)], its first item the binary."""
+    """(chains by pc, stderr): a chain is [(function, demangled, file, line)]; its first item is the
+    binary."""
     text = "".join("%x\n" % p for p in pcs)
     done = subprocess.run([driver] + arguments, input=text.encode(), capture_output=True, **more)
     if done.returncode != 0:
@@ -129,21 +132,22 @@ def run_llvm(path, addresses):
 
 
 def explain(elf, address, ours, theirs, separate=False):
-    """Name of the class that a difference belongs to; None: it is not explained. SEPARATE: the symbols of ELF
-    are from a debug file, where llvm-symbolizer does not look for them."""
+    """The name of the class of a difference; None if it cannot be explained. SEPARATE: the symbols
+    of ELF are from a debug file, where llvm-symbolizer does not look for them."""
     function = "" if ours[-1][0] == "_unknown" else ours[-1][0]
     mine = [("" if f == "_unknown" else f, file, line) for f, _, file, line in ours]
     if mine == theirs or (not theirs and mine == [("", "", 0)]):
         return "equal"
     if len(mine) == len(theirs) and theirs[-1][2] == 0 and mine[-1][1:] == ("", 0) and theirs[-1][1] in elf.files:
-        # The file of a local symbol without lines is only where its object came from.
+        # The file of a local symbol without lines only shows which source its object was compiled
+        # from.
         theirs = theirs[:-1] + [(theirs[-1][0], "", 0)]
         if mine == theirs:
             return "object file of a symbol in place of a source file"
     if function.endswith("@plt") and mine == [(function, "", 0)] and theirs in ([], [("", "", 0)], [("_init", "", 0)]):
-        return "stub"  # test_names.py compares them with objdump
+        return "stub"  # test_names.py compares stubs with objdump
     if "!0x" in function and mine == [(function, "", 0)] and theirs in ([], [("", "", 0)]):
-        return "function by its bounds"  # test_stripped.py compares them with readelf
+        return "function by its bounds"  # test_stripped.py compares bounds with readelf
     if len(mine) != len(theirs) or [m[1:] for m in mine] != [t[1:] for t in theirs]:
         return None
     if all(m[0] == t[0] or m[0].endswith("::" + t[0]) for m, t in zip(mine[:-1], theirs[:-1])):
@@ -168,7 +172,8 @@ def explain(elf, address, ours, theirs, separate=False):
 
 
 def start_of(elf, address, name):
-    """Where the symbol NAME that covers ADDRESS begins (without size: that begins closely before)."""
+    """The beginning of the symbol NAME that covers ADDRESS (a symbol without size begins shortly
+    before)."""
     for value, size, _ in elf.symbols_by_name().get(name, []):
         if value <= address < value + size or size == 0 and value <= address < value + 16:
             return value

@@ -34,7 +34,7 @@ def tidy(place):
 
 class Maps(Case):
     def test_vsyscall(self):
-        """The page of old system calls, which is in no file."""
+        """The page of old system calls, which is not in any file."""
         maps = os.path.join(self.dir, "maps")
         with open(maps, "w") as f:
             f.write("ffffffffff600000 1000 [vsyscall]\n")
@@ -52,13 +52,13 @@ class Compare(Case):
         if ours == theirs:
             return "equal"
         if names[-1].endswith("@plt") and other_places[-1] in ("??:0", "??:?", ":?"):
-            return "stub"  # test_names.py compares them with objdump
+            return "stub"  # test_names.py compares stubs with objdump
         places, other_places = [tidy(p) for p in places], [tidy(p) for p in other_places]
         if other_places[-1][1] in ("?", "0") and places[-1] in (("??", "?"), ("??", "0")):
             if names[0].startswith(os.path.basename(elf.path) + "!0x"):
                 return "bounds"
             if names == other_names and other_places[-1][0] == os.path.normpath(""):
-                return "object file without a name"  # what the linker adds
+                return "object file without a name"  # added by the linker
             owner = [s for s in elf.symbols if s[2] == other_names[-1]]
             if names == ["??"] and any(not s[0] <= address < s[0] + s[1] for s in owner):
                 return "beyond the end of the nearest symbol"
@@ -74,7 +74,7 @@ class Compare(Case):
             clone = [o == t or o.startswith(t + ".") or o.startswith(t + " [clone") for o, t in zip(names[-1:], other_names[-1:])]
             return "name that we qualify, or clone" if inner and all(clone) else None
         if len(other_names) == 1 and (names[-1], places[0]) == (other_names[0], other_places[0]):
-            return "inlined functions that binutils misses"  # in range lists of DWARF 5 by clang; llvm-symbolizer has them
+            return "inlined functions that binutils misses"  # in DWARF 5 range lists by clang; llvm-symbolizer finds them
         return None
 
     def compare(self, path, step, limit, options=("-i",), debug=None):
@@ -118,7 +118,7 @@ class Against(Compare):
         self.assertLess(len(differ), len(ours) / 100, differ[:10])
 
     def test_forms(self):
-        """Every form, to the byte, where both know the answer."""
+        """Every output format is equal to the byte, where both tools know the answer."""
         p = self.build("forms", "threads.c", "-O2", "-g", "-pthread")
         elf = Elf(p)
         text = [s for s in elf.sections if s["name"] == ".text"][0]
@@ -140,7 +140,8 @@ class Against(Compare):
             self.assertEqual(ours, theirs)
 
     def test_units_of_several_ranges_in_dwarf_2(self):
-        """The DIE of a unit has .text only: the rest is in .debug_aranges, and without that in the functions."""
+        """The DIE of a unit only covers .text: the rest is in .debug_aranges, and without that in
+        the functions."""
         for source, level in (("shapes.cpp", "-O0"), ("shapes.cpp", "-O2"), ("threads.c", "-O2")):
             compiler, *more = ("g++", "-gno-record-gcc-switches") if source == "shapes.cpp" else ("gcc", "-pthread")
             p = self.build("dwarf-2" + level + source[0], source, level, "-gdwarf-2", "-gstrict-dwarf", *more, compiler=compiler)
@@ -159,7 +160,7 @@ class Against(Compare):
                 self.assertEqual([x for x in pairs if x[1] != x[2]], [])
 
     def test_debug_file_of_a_relative_path(self):
-        """Below --debug-dir, folders have their absolute paths, whichever path the program is given with."""
+        """Below --debug-dir, folders have their absolute paths, for any path of the program."""
         full = self.build("linked-from", "threads.c", "-O2", "-g", "-pthread", "-Wl,--build-id=none")
         top = os.path.realpath(self.dir) + "/relative"
         root, away = top + "/root", top + "/away"
@@ -180,8 +181,8 @@ class Against(Compare):
             self.assertRegex(done.stdout, r"^threads.c:\d", (folder, path, found))
 
     def test_object_files(self):
-        """Local functions without lines, with and without the cache; profiles do not have these names, which are not
-        paths."""
+        """Local functions without lines, with and without the cache. Profiles do not have the names
+        of object files, which are not paths."""
         p = self.build("files", "threads.c", "-O1", "-fno-inline", "-pthread")
         both = self.build("files-g", "threads.c", "-O1", "-g", "-fno-inline", "-pthread")  # except for the files of the C runtime
         cache = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.dir, "cache"))
@@ -197,7 +198,7 @@ class Against(Compare):
         self.assertEqual({f[2] for _, chain in found.values() for f in chain}, {""})
 
     def test_answers_at_once(self):
-        """Programs keep addr2line running, and wait for each answer."""
+        """Some programs keep addr2line running, and wait for each answer."""
         p = self.build("forms", "threads.c", "-O2", "-g", "-pthread")
         main = [s for s in Elf(p).symbols if s[2] == "main"][0]
         with subprocess.Popen([TOOL, "-fe", p], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as tool:
@@ -272,7 +273,8 @@ class Csv(Case):
                 self.assertEqual(len(out[1]), 5)
 
     def test_without_names(self):
-        """A number, and an address in the first line: that is a row. A name that is also a number in base 16 is a name."""
+        """Columns are given by number; the first line is then a row with an address. A name that is
+        also a hexadecimal number is a name."""
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         main = [s for s in Elf(p).symbols if s[2] == "main"][0]
         rows = [["0.%d" % i, "0x%x" % (main[0] + i)] for i in range(3)]
@@ -284,8 +286,8 @@ class Csv(Case):
             self.assertEqual([r[:3] for r in out[1 + len(names):]], [r + ["main"] for r in rows])
 
     def test_line_breaks_in_fields(self):
-        """Quoted fields may have them, also in the names, before the address and in a last row without its end.
-        Comments do not continue on the next line."""
+        """Quoted fields may contain line breaks: in the names, before the address and in a last row
+        that is not terminated. Comments do not continue on the next line."""
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         pc = "0x%x" % [s for s in Elf(p).symbols if s[2] == "main"][0][0]
         rows = [["no\nte", "pc", "more\r\n,;\""], ["a\n\n\"b\"", pc, "c\n" * 60000], ["\n", pc, "\n\"\n"], ["x", "\n", ""], ["y", pc, "z\n#z"]] * 2
@@ -305,7 +307,7 @@ class Csv(Case):
         self.assertEqual(done.stdout, given.replace("pc\n", "pc,function,file,line\n").replace("\ny\"\n", "\ny\"%s\n" % place)[:-1] + place + "\n")
 
     def add(self, program, rows, *options):
-        """The rows that --csv writes for ROWS of an address each, and stderr."""
+        """The rows that --csv writes for ROWS, each of which has one address, and stderr."""
         text = "".join(",".join(r) + "\n" for r in rows)
         done = subprocess.run([TOOL, *program, "--csv", "1", *options], input=text, capture_output=True, text=True, check=True)
         return list(csv.reader(io.StringIO(done.stdout))), done.stderr
@@ -322,7 +324,8 @@ class Csv(Case):
             self.assertEqual((say in err, err == ""), (True, say == ""), err)
 
     def test_mappings(self):
-        """Addresses of a process; those outside its mappings have no answer. A comment among the rows is copied."""
+        """Addresses of a process; addresses outside its mappings have no answer. A comment among
+        the rows is copied."""
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         elf = Elf(p)
         part = [s for s in elf.segments if s["kind"] == 1 and s["flags"] & 1][0]
@@ -338,7 +341,7 @@ class Csv(Case):
         self.assertEqual(got[-2:], [["# comment"], ["0x10", "", "", "", ""]])
 
     def test_fill_addresses(self):
-        """All instructions that objdump finds, each once."""
+        """All instructions that objdump finds, once each."""
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         listing = subprocess.run(["objdump", "-d", "--wide", p], capture_output=True, text=True, check=True).stdout
         code = ["0x" + a for a in re.findall(r"^ *([0-9a-f]+):\t(?:[0-9a-f]{2} )+ *\t", listing, re.M)]

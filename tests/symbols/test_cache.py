@@ -1,4 +1,5 @@
-"""Answers of debug information on disk: used, the same to the byte, and trusted only where that is safe.
+"""Answers of debug information that are cached on disk: used, equal to the byte, and trusted only
+where that is safe.
 
 SPDX-License-Identifier: MIT
 """
@@ -37,7 +38,7 @@ class Cache(tool.Case):
         return table.out.decode()
 
     def cached(self):
-        """The file that keeps the answers about burn."""
+        """The file that contains the answers about burn."""
         files = [f for f in glob.glob(os.path.join(self.home, "pbin-tools", "*.frames")) if self.has(f, b"samples/b")]
         self.assertEqual(len(files), 1)
         return files[0]
@@ -47,7 +48,8 @@ class Cache(tool.Case):
             return text in file.read()
 
     def change(self, edit, sign=True):
-        """Applies EDIT to what follows the checksum in the file; SIGN: also corrects the checksum."""
+        """Applies EDIT to the bytes after the checksum in the file; SIGN: also corrects the
+        checksum."""
         with open(self.cached(), "rb") as file:
             data = file.read()
         head, rest = data[:16], edit(data[16:])
@@ -57,7 +59,7 @@ class Cache(tool.Case):
             file.write(head + rest)
 
     def poison(self):
-        """From now on, the source has another name in the cache."""
+        """Changes the name of the source in the cache."""
         self.change(lambda rest: rest.replace(b"samples/burn.c", b"samples/bXrn.c"))
 
     def test_same_bytes(self):
@@ -70,7 +72,8 @@ class Cache(tool.Case):
         self.assertNotIn("bXrn.c", self.files("--no-cache"))
 
     def test_not_believed(self):
-        """Others may write to it, it is not a regular file, or was made from another debug file: it is made again."""
+        """If other users may write to the file, if it is not a regular file, or if it was made from
+        another debug file, it is created again."""
         plain = self.convert("--no-cache")
 
         def link(path):
@@ -101,7 +104,7 @@ class Cache(tool.Case):
             with open(path, "wb") as file:
                 file.write(good[:size])
             self.assertEqual(self.convert(), plain)
-        for _ in range(60):  # with the right checksum: what others make of a name may change, nothing else
+        for _ in range(60):  # with a correct checksum: the names in it may change, but nothing else
             rest = bytearray(good[16:])
             for _ in range(rng.randrange(1, 4)):
                 rest[rng.randrange(len(rest))] = rng.choice((0, 1, 0x7f, 0xff, rng.randrange(256)))
@@ -116,7 +119,8 @@ class Cache(tool.Case):
         self.assertFalse(os.path.exists(os.path.join(self.folder, "relative")))
 
     def test_bounded(self):
-        """The files unused for longest are deleted, and what another process did not finish a day ago."""
+        """The files that were unused for longest are deleted, and files that another process left
+        unfinished a day ago."""
         folder = os.path.join(self.home, "pbin-tools")
         os.makedirs(folder, 0o700)
         for i in range(6):

@@ -1,5 +1,5 @@
-"""Debug files from debuginfod: which ones are fetched, and what happens if that fails. The servers are folders (file://) and
-sockets of the test; the library is the real one.
+"""Debug files from debuginfod: which files are fetched, and the behaviour if that fails. The
+servers are folders (file://) and sockets of the test; the library is the real one.
 
 SPDX-License-Identifier: MIT
 """
@@ -30,7 +30,7 @@ LOST = "names and lines in binaries without debug information may be missing (--
 
 
 class Server(threading.Thread):
-    """Accepts connections, and calls ANSWER with the first."""
+    """Accepts connections, and calls ANSWER with the first one."""
 
     def __init__(self, answer):
         super().__init__(daemon=True)
@@ -120,7 +120,7 @@ class Debuginfod(tool.Case):
         self.assertEqual(self.fetched(), [self.build_id(path)])
 
     def test_share(self):
-        """1 of 100 samples is enough, 1 of 101 is not."""
+        """1 sample of 100 is enough, 1 of 101 is not."""
         one, other = self.program("one"), self.program("other")
         functions, err = self.functions(self.profile("sampler-walltime", ((one, 100), (other, 1))))
         self.assertEqual(({f for f, _ in functions if "!" not in f}, err), ({"one"}, ""))
@@ -135,7 +135,7 @@ class Debuginfod(tool.Case):
             shutil.rmtree(self.cache)
 
     def test_share_of_an_export(self):
-        """The same for sthem2pbin, and no file is requested for a mapping that no core was in."""
+        """The same for sthem2pbin; no file is requested for a mapping that no core executed."""
         programs = [self.program(name) for name in ("one", "other", "none")]
         segments = [next(s for s in Elf(path).segments if s["kind"] == 1 and s["flags"] & 1) for path, _ in programs]
         vmmap = self.file("maps", "".join("%x %x %s\n" % ((i + 1 << 32) + (s["vaddr"] & -4096), 4096, path) for i, (s, (path, _))
@@ -148,7 +148,7 @@ class Debuginfod(tool.Case):
             self.assertEqual(self.fetched(), sorted(self.build_id(programs[i][0]) for i in asked))
 
     def test_failures(self):
-        """One warning, however many binaries there are; none if a server does not have the file."""
+        """One warning for any number of binaries; none if a server does not have the file."""
         programs = [self.program(name, serve=False) for name in ("one", "other")]
         raw = self.profile("sampler-walltime", [(p, 50) for p in programs])
         os.makedirs(self.served)
@@ -167,7 +167,7 @@ class Debuginfod(tool.Case):
                          "prof2pbin: debuginfod: %s/libdebuginfod.so.1: file too short: %s" % (broken, LOST))
 
     def test_server_hangs(self):
-        """It is waited for once, for as long as the variable says."""
+        """The tool waits for the server once, for the time given by the variable."""
         raw = self.profile("sampler-walltime", [(self.program("one", serve=False), 50)])
         with socket.create_server(("127.0.0.1", 0)) as server:
             self.urls = "http://127.0.0.1:%d" % server.getsockname()[1]
@@ -192,7 +192,8 @@ class Debuginfod(tool.Case):
             self.assertRegex(err, r"\Apbin-addr2line: debuginfod: \S+/debuginfo: .*%s.*: names and lines [^\n]*\n\Z" % say)
 
     def test_alternate(self):
-        """The debug file refers to one that dwz shared out of it: it has a build-id of its own."""
+        """The debug file refers to an alternate file, which dwz made and which has its own
+        build-id."""
         path, code = self.program("spin", "-gdwarf-4")
         full = os.path.join(self.served, "buildid", self.build_id(path), "debuginfo")
         places = [hex(a) for a in code]
@@ -207,7 +208,8 @@ class Debuginfod(tool.Case):
         self.assertEqual(self.fetched(), build_ids)
 
     def test_interrupt(self):
-        """Waiting for a server that says nothing ends at once, and leaves no output and no part of a debug file."""
+        """The wait for a server that sends nothing ends at once, and leaves neither output nor a
+        part of a debug file."""
         path, code = self.program("spin", serve=False)
         raw, out = self.profile("sampler-walltime", (((path, code), 10),)), os.path.join(self.folder, "out.pbin")
         done = threading.Event()
@@ -225,7 +227,7 @@ class Debuginfod(tool.Case):
         self.assertEqual([f for f in glob.glob(self.cache + "/*/*") if os.path.getsize(f) > 0], [])
 
     def test_progress(self):
-        """A bar on a terminal, while the server has sent only the first part."""
+        """A bar is shown on a terminal while the server has only sent the first part."""
         path, code = self.program("spin")
         raw = self.profile("sampler-walltime", (((path, code), 10),))
         with open(os.path.join(self.served, "buildid", self.build_id(path), "debuginfo"), "rb") as file:

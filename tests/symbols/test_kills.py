@@ -24,7 +24,8 @@ class Kills(Case):
     KILLS = 200 // SLOW
 
     def killed(self, arguments, pcs, delay, rng):
-        """(output, warnings, how long the worker lived or None) of a run of which a worker is killed DELAY seconds after its start."""
+        """(output, warnings, lifetime of the worker or None) of a run in which a worker is killed
+        DELAY seconds after its start."""
         lived = None
         process = subprocess.Popen([DRIVER, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env=NO_CACHE)
@@ -38,7 +39,7 @@ class Kills(Case):
             for worker in rng.sample(workers, min(1, len(workers))):
                 time.sleep(delay)
                 if process.poll() is None and worker in children(process.pid):
-                    with contextlib.suppress(ProcessLookupError):  # it may end by itself now
+                    with contextlib.suppress(ProcessLookupError):  # it may have ended by now
                         os.kill(worker, signal.SIGKILL)
                 lived = delay
         err = process.stderr.read().decode()
@@ -53,7 +54,7 @@ class Kills(Case):
         small, victim = self.build("small", "shapes.cpp", "-O2", "-g", compiler="g++"), os.path.join(self.dir, "victim")
         with open(os.path.join(self.dir, "zeros"), "wb") as f:
             f.write(bytes(2 << 20))
-        sh("objcopy", "--add-section", ".zeros=" + f.name, small, victim)  # large: two threads read it
+        sh("objcopy", "--add-section", ".zeros=" + f.name, small, victim)  # large: read by two threads
         other = self.build("other", "threads.c", "-O2", "-g", "-pthread")
         (maps, bias), (more, _) = Elf(victim).maps(), Elf(other).maps()
         shift = 1 << 32  # the other program is mapped above the victim
@@ -67,7 +68,7 @@ class Kills(Case):
         run_driver(DRIVER, maps + more, addresses, env=NO_CACHE)
         longest = time.monotonic() - begin
         for _ in range(self.KILLS):
-            out, err, lived = self.killed(maps + more, pcs, longest * rng.random() ** 4, rng)  # most of it is ours, not the worker's
+            out, err, lived = self.killed(maps + more, pcs, longest * rng.random() ** 4, rng)  # mostly ours, not the worker's
             found = parse(out)
             self.assertEqual(set(found), set(whole))
             self.assertLessEqual(err.count("\n"), 1, err)
@@ -77,7 +78,7 @@ class Kills(Case):
             for pc, (name, chain) in found.items():
                 expected = whole[pc][1]
                 self.assertEqual(name, whole[pc][0])
-                if name == binary and chain != expected:  # from the worker's death onwards
+                if name == binary and chain != expected:  # from the death of the worker onwards
                     self.assertEqual(chain, [(*expected[-1][:2], "", 0)])
                 else:
                     self.assertEqual(chain, expected)

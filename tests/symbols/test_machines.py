@@ -21,7 +21,8 @@ class Machines(Compare):
                           "-I/usr/%s/include" % machine, *flags, compiler="clang-14")
 
     def symbols(self, machine, path):
-        """Functions and their sizes, at the addresses that nm knows: on ppc64 those of the code, not of descriptors."""
+        """Functions and their sizes, at the addresses that nm shows: on ppc64, the addresses of
+        code, not of descriptors."""
         out = subprocess.run([machine + "-nm", "--synthetic", path], capture_output=True, text=True, check=True).stdout
         return {f[2].lstrip("."): int(f[0], 16) for f in (line.split() for line in out.split("\n")) if len(f) == 3 and f[1] in "tT"}
 
@@ -31,7 +32,7 @@ class Machines(Compare):
                 with self.subTest(machine=machine, version=version):
                     path = self.program(machine, version, "-gdwarf-" + version)
                     self.against = machine + "-addr2line"
-                    # Symbols of ppc64 are at descriptors: what is beyond their end is not explained.
+                    # Symbols of ppc64 are at descriptors: code beyond their end is not explained.
                     self.compare(path, 2, 0.02 if machine.startswith("powerpc64") else 0.01)
 
     def test_functions_without_debug_information(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Which names code has: stubs that call libraries, and functions with several names.
+# Names of code: stubs that call libraries, and functions with several names.
 # Usage: BUILD=build python3 tests/symbols/test_names.py
 # SPDX-License-Identifier: MIT
 import collections, os, re, shutil, subprocess, sys, unittest
@@ -61,7 +61,7 @@ class Stubs(Case):
             if ours != [expected[address]] and not (len(ours) == 1 and ours[0] in theirs):
                 wrong.append((hex(address), ours, expected[address]))
         self.assertEqual(wrong[:5], [])
-        code = [a for a in Elf(path).code(1)[:20000] if a not in expected]  # no other code has this name
+        code = [a for a in Elf(path).code(1)[:20000] if a not in expected]  # other code has other names
         others = [(hex(a), n) for a, (n, _) in zip(code, answers(TOOL, (), path, code)) if n[0].endswith("@plt")]
         self.assertLessEqual(len(others), 16 * len(expected), others[:5])
         return expected
@@ -101,13 +101,13 @@ class Stubs(Case):
                 path = self.program(name, "clang-14", "--target=" + machine, "-I/usr/%s/include" % machine, *flags)
                 found = self.check(path, machine + "-objdump")
                 self.assertIn("printf@plt", found.values())
-                sh(machine + "-strip", path)  # on ppc64, objdump then no longer names the stubs
+                sh(machine + "-strip", path)  # then objdump no longer names the stubs on ppc64
                 names = [n for n, _ in answers(TOOL, (), path, found)]
                 self.assertEqual([n for n, wanted in zip(names, found.values()) if n != [wanted]], [])
 
     def test_libraries_of_ppc64(self):
-        """Threads may call a function while its slot is filled: linkers guard against that in three ways. Slots far from the middle
-        of the table need two more instructions."""
+        """Threads may call a function while its slot is being filled: linkers have three ways to
+        guard against that. Slots far from the middle of the table need two more instructions."""
         source, object = (os.path.join(self.dir, "ppc64." + end) for end in "co")
         for many in (3, 3000):
             with open(source, "w") as f:
@@ -136,7 +136,8 @@ class Stubs(Case):
         self.assertEqual(sizes["puts@plt"] - sizes["abort@plt"], 2, sizes)  # two more instructions
 
     def test_lazy_stubs_of_mips(self):
-        """Named by undefined functions with an address; objdump does not know them."""
+        """Stubs are named after undefined functions with an address; objdump does not support
+        them."""
         path = self.program("mips-pic", "clang-14", "--target=mips-linux-gnu", "-I/usr/mips-linux-gnu/include")
         out = subprocess.run(["readelf", "--dyn-syms", "-W", path], capture_output=True, text=True, check=True).stdout
         stubs = {int(f[1], 16): f[7].split("@")[0] for f in (line.split() for line in out.split("\n"))
@@ -146,7 +147,8 @@ class Stubs(Case):
         self.assertEqual([n for n, _ in answers(TOOL, (), path, asked)], [[n + "@plt"] for n in stubs.values() for _ in range(4)])
 
     def test_damaged(self):
-        """Slots that no relocation has, and relocations of names that are not there: other names, no crash."""
+        """Slots without relocations, and relocations with names that do not exist: the names
+        differ, but there is no crash."""
         path = self.program("damaged", "gcc")
         data, elf = Elf(path).data, Elf(path)
         code = [a for s in elf.sections if s["name"].startswith(".plt") for a in range(s["addr"], s["addr"] + s["size"])]
@@ -171,7 +173,8 @@ class Aliases(Case):
         self.assertEqual([n[0] for n, _ in found], wanted)
 
     def test_rule(self):
-        """Default versions, then names that are seen outside, then few underscores, short ones, the alphabet."""
+        """Default versions, then names that are globally visible, names with few underscores, short
+        names, alphabetical order."""
         source, versions, path = (os.path.join(self.dir, n) for n in ("names.c", "names.map", "names.so"))
         functions = {"one": ("__one", "_one", "one_64", "one"), "ab": ("ac", "ab", "_a"), "visible_name": ("hid", "visible_name")}
         with open(source, "w") as f:
@@ -196,7 +199,8 @@ MEMOIZE = "%s.__xtoHash(ref const(%s))" % (PLACED, PLACED)
 
 class Languages(Case):
     def test_demangled(self):
-        """Names by the documents of each language; a name that is too costly to demangle, and Swift, stay as they are."""
+        """Names from the documents of each language. Names that are too costly to demangle, and
+        names of Swift, are unchanged."""
         many = ("_D4core8internal8lifetime__T10emplaceRefTS3std10functional__T7memoizeS_DQBe5regex__T9regexImplTAyaZQ"
                 "pFNfxAyaAxaZSQCtQBpQEi2ir__T5RegexTaZQjVii8ZQDfFxQBsQBsZ5ValueTQEsTxQClTQCmTQCmZQFwFKQFoKxQDhKQDiQDh"
                 "Z1S9__xtoHashFNbNeKxSQIlQIjQId__TQHxTQHoTQHsTxQFlTQFmTQFmZQIwFKQIoKxQGhKQGiQGhZQDaZm")  # of std.regex: 33 references, most to identifiers
@@ -225,7 +229,8 @@ class Languages(Case):
 
 class Comdat(Case):
     def test_first_unit(self):
-        """Of equal functions of several units the linker keeps the first one's, and all units claim its code."""
+        """If several units contain equal functions, the linker keeps that of the first, but all
+        units claim its code."""
         for first, second in ("ab", "ba"):
             for unit in "ab":
                 with open(os.path.join(self.dir, unit + ".cpp"), "w") as f:

@@ -17,7 +17,7 @@ UNITS = 12
 
 class Parallel(Case):
     def program(self):
-        """A program of several units, each with functions that are inlined; and the same in a large file."""
+        """A program of several units, each with inlined functions; and the same in a large file."""
         small, large, sources = (os.path.join(self.dir, n) for n in ("small/program", "large/program", "unit%d.c"))
         if os.path.exists(small):
             return small, large
@@ -70,7 +70,8 @@ class Parallel(Case):
         self.assertEqual(self.threads(large, "taskset", "-c", str(CPUS[0])), 1)
 
     def test_memory(self):
-        """Debug information that is not compressed is mapped: what was read of it does not stay in memory."""
+        """Debug information that is not compressed is mapped: the parts that were read do not stay
+        in memory."""
         path, sources = os.path.join(self.dir, "types"), []
         for i in range(UNITS):
             sources.append(os.path.join(self.dir, "types%d.c" % i))
@@ -122,7 +123,7 @@ class Parallel(Case):
         with open(first, "wb") as f:
             f.write(data)
         maps, bias = Elf(small).maps()
-        shift = 1 << 32  # the second program, which is missing, is above the first
+        shift = 1 << 32  # the second program, which is missing, has higher addresses than the first
         more = ["%x,%s" % (int(m.split(",", 1)[0], 16) + shift, m.split(",", 1)[1].replace(small, second)) for m in maps]
         at = [s[0] for s in Elf(small).symbols if s[2] == "f0_0"][0] + bias
         _, warnings = run_driver(DRIVER, [m.replace(small, first) for m in maps] + more, [at, at + shift], env=NO_CACHE)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Where .debug_aranges says that the first part of .debug_info suffices, no more is read; but the section is not
-# trusted.
+# If .debug_aranges shows that the first part of .debug_info suffices, no more is read; but the
+# section is not trusted.
 # Usage: BUILD=build python3 tests/symbols/test_part.py
 # SPDX-License-Identifier: MIT
 import os, shutil, struct, subprocess, sys, unittest
@@ -25,8 +25,9 @@ DAMAGED = "damaged debug information: some lines and inlined functions are lost"
 
 class Part(Case):
     def program(self, *flags, name="program", compilers=("gcc", "gcc", NO_RANGES, "gcc")):
-        """The program, and the addresses of its functions. The unit of big.c is nearly all of its debug information,
-        and that of data.c has only data and a long table of lines, which .debug_aranges does not list."""
+        """The program, and the addresses of its functions. The unit of big.c is nearly all of its
+        debug information. That of data.c contains only data and a long line table, and
+        .debug_aranges does not list it."""
         path = os.path.join(self.dir, name)
         if not os.path.exists(path):
             objects = []
@@ -40,7 +41,7 @@ class Part(Case):
         return path
 
     def changed(self, path, name, change):
-        """A copy of PATH, with the bytes of a section as CHANGE of a bytearray leaves them."""
+        """A copy of PATH in which CHANGE, which gets a bytearray, has modified a section."""
         section, copy = [s for s in Elf(path).sections if s["name"] == name][0], path + ".changed"
         data = bytearray(Elf(path).data)
         part = data[section["offset"]:section["offset"] + section["size"]]
@@ -51,7 +52,8 @@ class Part(Case):
         return copy
 
     def ask(self, path, *names, oracle="addr2line"):
-        """The messages about NAMES, looked up one after the other; the answers are those of ORACLE."""
+        """The messages about NAMES, looked up one after the other; the answers must be those of
+        ORACLE."""
         addresses = ["0x%x" % self.functions[n] for n in names]
         expected = subprocess.run([oracle, "-fi", "-e", path.replace(".changed", ""), *addresses],
                                   capture_output=True, text=True, check=True).stdout.splitlines()
@@ -67,7 +69,7 @@ class Part(Case):
             return tool.stderr.read()
 
     def test_less_is_read(self):
-        """Damage after the part that is needed is not seen."""
+        """Damage after the needed part is not noticed."""
         path = self.program()
 
         def spoil(info):  # the version of the second unit
@@ -80,7 +82,8 @@ class Part(Case):
             self.assertEqual(self.ask(spoilt, "first", name), "pbin-addr2line: %s: %s\n" % (spoilt, DAMAGED))
 
     def test_units_are_passed(self):
-        """Damage in a unit before those that are needed is not seen, not even by later questions, until all is read."""
+        """Damage in a unit before the needed units is not noticed, even by later questions, until
+        everything is read."""
         def spoil(info):  # the code of the DIE of the second unit
             info[4 + struct.unpack_from("<I", info)[0] + 12] = 0x7f
         spoilt = self.changed(self.program(), ".debug_info", spoil)
@@ -89,7 +92,7 @@ class Part(Case):
             self.assertEqual(self.ask(spoilt, *names), "pbin-addr2line: %s: %s\n" % (spoilt, DAMAGED))
 
     def test_packed(self):
-        """The same where the checksum at the end is wrong; zstd has none."""
+        """The same if the checksum at the end is wrong; zstd has none."""
         for kind in "zlib", "zstd":
             packed = self.program() + "-" + kind
             sh("objcopy", "--compress-debug-sections=" + kind, self.program(), packed)
@@ -102,7 +105,7 @@ class Part(Case):
                 self.assertEqual(self.ask(spoilt, "first", "last"), "pbin-addr2line: %s: %s\n" % (spoilt, DAMAGED))
 
     def test_more_is_asked(self):
-        """One thread, and two, which a larger file has."""
+        """With one thread, and with two, which are used for a larger file."""
         path = self.program()
         large = path + ".changed"
         with open(os.path.join(self.dir, "zeros"), "wb") as f:
@@ -113,7 +116,7 @@ class Part(Case):
                 self.assertEqual(self.ask(file, *names), "")
 
     def test_stubs(self):
-        """No unit has them: nothing more is read because of them."""
+        """Stubs are not in any unit: nothing more is read because of them."""
         path = self.program()
 
         def spoil(info):
@@ -156,8 +159,9 @@ class Part(Case):
                 self.assertEqual(self.ask(self.changed(path, ".debug_aranges", change), *names), "", change)
 
     def test_answer_is_replaced(self):
-        """A first try finds the line of last, and nothing for big; after all has been read, the first unit has both, which ends inside
-        last. What only the first try referred to is not lost in the next answer."""
+        """A first try finds the line of last, and nothing for big. After everything has been read,
+        the first unit, which ends inside last, has both. Data that only the first try referred to
+        are not lost in the next answer."""
         path = self.program()
         first, big, last = (self.functions[n] for n in ("first", "big", "last"))
 
@@ -179,7 +183,7 @@ class Part(Case):
         self.assertRegex(out, r"\Alast\n\S*/last\.c:[23]\n\Z")
 
     def test_units_without(self):
-        """clang writes no ranges; and a file without any."""
+        """clang writes no ranges; and a file without any ranges."""
         path = self.program(name="mixed", compilers=("gcc", "gcc", NO_RANGES, NO_RANGES))
         for names in ("first", "last"), ("last", "first"), ("main", "big"):
             self.assertEqual(self.ask(path, *names), "")
@@ -189,7 +193,8 @@ class Part(Case):
             self.assertEqual(self.ask(bare, *names), "")
 
     def test_references(self):
-        """What is in the part refers to what is not: the names of functions of a program that was optimized as a whole."""
+        """The part refers to data outside it: the names of functions of a program that was
+        optimized as a whole."""
         path = self.program("-flto", name="whole", compilers=("gcc", "gcc", "gcc", "gcc"))
         info = [s for s in Elf(path).sections if s["name"] == ".debug_info"][0]
         second = 4 + struct.unpack_from("<I", Elf(path).data, info["offset"])[0]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# Where debug information is: packed symbols, folders for debug files, compressed sections, alternate files of dwz.
+# Places of debug information: packed symbols, folders for debug files, compressed sections,
+# alternate files of dwz.
 # Usage: BUILD=build python3 tests/symbols/test_places.py
 # SPDX-License-Identifier: MIT
 import lzma, os, random, shutil, struct, subprocess, sys, unittest
@@ -11,7 +12,8 @@ from test_symbols import DRIVER, SLOW, Case, note, sh
 
 class Places(Case):
     def resolve(self, path, arguments=(), step=1, pcs=None):
-        """{address: chain} of PATH's code, and the warnings. Names by address are without that of the file."""
+        """{address: chain} of PATH's code, and the warnings. Names that contain an address do not
+        contain the name of the file."""
         maps, bias = Elf(path).maps()
         ours, err = run_driver(DRIVER, list(arguments) + maps, [a + bias for a in pcs or Elf(path).code(step)])
         base = os.path.basename(path) + "!"

@@ -1,4 +1,4 @@
-"""A file that may be another build than the one that ran, where no build-id shows it.
+"""A file may be from a build other than the one that ran, and there are no build-ids that show it.
 
 SPDX-License-Identifier: MIT
 """
@@ -17,7 +17,8 @@ __attribute__((noinline)) long alpha(long n) { volatile long v = 0; for (long i 
 __attribute__((noinline)) long beta(long n) { volatile long v = 0; for (long i = 0; i < n; i++) v ^= i * 5; return v; }
 int main(void) { return alpha(60000000) == beta(1000); }
 """
-# The same sizes, in other places: the loop of the first is where the second was.
+# The sizes are the same, but the order differs: the loop of the first function is where the second
+# was.
 OTHER = SOURCE.replace("alpha", "x").replace("beta", "alpha").replace("x(", "beta(").replace("i * 3", "i * 9")
 
 
@@ -59,7 +60,7 @@ class Rebuilt(tool.Case):
         return table.split("\n")[1].split(",")[0], done.stderr.decode()
 
     def without_code(self, raw):
-        """As earlier samplers recorded it."""
+        """The profile as earlier samplers recorded it."""
         with open(raw, "rb") as f:
             data = f.read()
         for kind, begin, end in blocks(data):
@@ -93,7 +94,7 @@ class Rebuilt(tool.Case):
         self.assertEqual(name, "_unknown")
         self.assertIn("%s: not the file that ran: its code is 'code:" % program, warning)
         self.assertIn("expected '%s'" % identity, warning)
-        self.assertEqual(self.names(self.without_code(raw)), ("beta", ""))  # all that could be done then
+        self.assertEqual(self.names(self.without_code(raw)), ("beta", ""))  # the best possible then
         os.remove(program)
         self.assertEqual(self.names(raw, "-s", copies), ("alpha", ""))
         maps = self.succeeds(["pbin-dump", "--format=json", os.path.join(self.folder, "spin.pbin")]).out.decode()

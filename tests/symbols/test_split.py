@@ -36,7 +36,7 @@ class Split(Case):
             with open(folder + "/more.cpp", "w") as f:
                 f.write(MORE)
             sources = "shapes.cpp", "more.cpp"
-            if "-gsplit-dwarf=single" in flags:  # in the object files
+            if "-gsplit-dwarf=single" in flags:  # it is in the object files
                 sh(compiler, "-O2", "-gdwarf-" + version, "-c", *sources, *flags, cwd=folder)
                 sources = "shapes.o", "more.o"
             sh(compiler, "-O2", "-gsplit-dwarf", "-gdwarf-" + version, "-o", path, *sources, *flags, cwd=folder)
@@ -53,7 +53,8 @@ class Split(Case):
         return {p - bias: c[1] for p, c in ours.items()}, err
 
     def move(self, path, name, keep=lambda file: False):
-        """A copy of PATH in a folder NAME, with the files that KEEP accepts. What it names is gone."""
+        """A copy of PATH in a folder NAME, with the files that KEEP accepts. The files that PATH
+        names are removed."""
         to = os.path.join(self.dir, name)
         shutil.rmtree(to, ignore_errors=True)
         os.makedirs(to)
@@ -64,7 +65,8 @@ class Split(Case):
         return os.path.join(to, os.path.basename(path))
 
     def test_against_llvm(self):
-        """The same program with whole debug information: llvm-symbolizer loses range lists of split units after the first."""
+        """The same program with complete debug information: llvm-symbolizer loses range lists of
+        split units after the first."""
         for compiler, version, *flags in tool.some((*KINDS, ("g++", "5", "-m32"), ("clang++-14", "5", "-gsplit-dwarf=single")), 3):
             path = self.make(compiler, version, *flags)
             self.assertEqual(len(self.files(path)), 0 if "-gsplit-dwarf=single" in flags else 2)
@@ -78,7 +80,8 @@ class Split(Case):
             self.assertTrue(inlined & {"_ZL5twicei", "twice"}, inlined)
 
     def test_several_questions(self):
-        """The next questions are on their way while the worker waits for the files that the first one needs."""
+        """The next questions are sent while the worker waits for the files that the first one
+        needs."""
         path = self.make("clang++-14", "5")
         addresses = Elf(path).code(1)
         addresses = [addresses[0]] * 20_000 + addresses + addresses[::-1]
@@ -95,7 +98,8 @@ class Split(Case):
             self.assertEqual(text.split("\n")[:-1:2], [f[0] if f[0] != "_unknown" else "??" for f in chains[a]])
 
     def test_packages(self):
-        """The tools that make packages do not support everything: both fail, or never end, with gcc's DWARF 5."""
+        """The tools that make packages do not support all variants: with gcc's DWARF 5, both fail
+        or never end."""
         for maker, kinds in (("llvm-dwp-14", KINDS[:1] + KINDS[2:]), ("dwp", (KINDS[0], KINDS[2]))):
             for compiler, version in kinds:
                 path = self.make(compiler, version)
@@ -122,7 +126,7 @@ class Split(Case):
                          % (moved, re.escape(os.path.dirname(path))))
         self.assertEqual({a: c[-1][0] for a, c in ours.items()}, {a: c[-1][0] for a, c in expected.items()})
         self.assertEqual({a: c[0][2:] for a, c in ours.items()}, {a: c[0][2:] for a, c in expected.items()})
-        for option in "-d", "-s":  # by the base name, then by the whole path
+        for option in "-d", "-s":  # by the base name, then by the full path
             self.assertEqual(self.resolve(moved, [option, away]), (expected, ""))
             root = os.path.join(self.dir, "root" + option)
             shutil.copytree(away, root + os.path.dirname(path))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# Functions of stripped files: bounds from the unwind tables as readelf of binutils shows them, and damaged tables.
+# Functions of stripped files: bounds from the unwind tables, compared with readelf of binutils, and
+# damaged tables.
 # Usage: BUILD=build python3 tests/symbols/test_stripped.py
 # SPDX-License-Identifier: MIT
 import os, random, re, resource, struct, subprocess, sys, unittest
@@ -17,7 +18,7 @@ def bounds(path):
 
 
 def names(path, functions, symbols):
-    """{address: what it may be called} where it has a name at all."""
+    """{address: names that it may have} for each address that has a name."""
     elf, found = Elf(path), {}
     code = [(s["addr"], s["addr"] + s["size"]) for s in elf.sections if s["flags"] & 4]
     base, at = os.path.basename(path), {}
@@ -43,7 +44,8 @@ def names(path, functions, symbols):
 
 class Bounds(Case):
     def agree(self, path, step=1, functions=None, symbols=None, addresses=None, maps=None):
-        """Compares every STEPth address of PATH's code. Returns how many have which kind of name."""
+        """Compares every STEPth address of PATH's code. Returns the number of addresses with each
+        kind of name."""
         elf = Elf(path)
         functions = bounds(path) if functions is None else functions
         expected = names(path, functions, elf.symbols if symbols is None else symbols)
@@ -55,7 +57,7 @@ class Bounds(Case):
             name = ours[a + bias][1][-1][0]
             counts["bounds" if "!0x" in name else name if name == "_unknown" else "symbol"] += 1
             if name.endswith("@plt") and any(s["addr"] <= a < s["addr"] + s["size"] for s in stubs):
-                continue  # test_names.py compares them with objdump
+                continue  # test_names.py compares stubs with objdump
             if name not in expected.get(a, {"_unknown"}):
                 bad.append("0x%x: ours %s, expected %s" % (a, name, expected.get(a)))
         self.assertEqual(bad[:5], [])
@@ -80,7 +82,7 @@ class Bounds(Case):
             self.assertLess(counts["_unknown"], sum(counts.values()) / 3)
 
     def test_debug_frame(self):
-        """Programs without symbols, and without .eh_frame except in what is linked to them."""
+        """Programs without symbols, and without .eh_frame except in linked objects."""
         for name, compiler, *flags in (("df", "gcc"), ("df32", "gcc", "-m32"), ("df4", "gcc", "-gdwarf-4", "-gz"), ("df-clang", "clang-14")):
             path = self.build(name, "threads.c", "-O2", "-g", "-pthread", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
                               "-fno-exceptions", *flags, compiler=compiler)
@@ -164,7 +166,8 @@ class Bounds(Case):
         self.assertEqual(ours[at + bias][1][-1][0], "main")
 
     def test_arm(self):
-        """.ARM.exidx: each function reaches to the next one, the last one to the end of its section."""
+        """.ARM.exidx: each function extends to the next one, and the last one to the end of its
+        section."""
         begins = (0x1000, 0x1010, 0x1100, 0x1400)
         table = b"".join(struct.pack("<II", (begin - (0x2000 + 8 * i)) & 0x7fffffff, 1) for i, begin in enumerate(begins))
         path = os.path.join(self.dir, "exidx")
@@ -231,7 +234,8 @@ class Damaged(Case):
         self.assertIn("damaged unwind tables", err)
 
     def test_heads_that_take_turns(self):
-        """Each FDE refers to another long CIE than the one before it: reading them whole would take hours."""
+        """Consecutive FDEs refer to different long CIEs: reading each CIE completely would take
+        hours."""
         head = struct.pack("<IB", 0, 1) + b"z" + b"S" * 4000000 + b"R\0\1\1\1\1\0"
         table = b""
         for _ in range(2):

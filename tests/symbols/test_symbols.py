@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# Every address of programs compiled here, and of Debian's, as llvm-symbolizer sees it; then damaged files.
+# Every address of programs compiled here and of Debian's programs, compared with llvm-symbolizer;
+# then damaged files.
 # Usage: BUILD=build python3 tests/symbols/test_symbols.py
 # SPDX-License-Identifier: MIT
 import collections, json, os, random, resource, shutil, signal, struct, subprocess, sys, tempfile, time, unittest, zlib
@@ -45,8 +46,8 @@ class Case(unittest.TestCase):
         return path
 
     def compare(self, path, step, oracle_path=None, symbols=None, separate=False, offset=True, arguments=(), warning=r"\A\Z"):
-        """Compares every STEPth address of PATH's code, under sanitizers no more than every 8th; fails on what no class explains,
-        and unless WARNING is there."""
+        """Compares every STEPth address of PATH's code, under sanitizers at most every 8th; fails
+        if a difference has no class, or if WARNING is missing."""
         elf, counts, bad = Elf(path), collections.Counter(), []
         addresses = elf.code(max(step, SLOW))
         maps, bias = elf.maps(offset=offset)
@@ -175,7 +176,7 @@ class Oracle(Case):
                       "no debug information for %s\n" % (debug, found, expected, stripped), err)
 
     def test_debuglink_of_another_build_id(self):
-        """One that fits in another folder is used without a message."""
+        """A debug file in another folder that matches is used without a message."""
         full = self.build("one-build", "threads.c", "-O2", "-g", "-pthread")
         other = self.build("other-build", "threads.c", "-O1", "-g", "-pthread")
         folder = os.path.join(self.dir, "builds")
@@ -197,7 +198,8 @@ class Oracle(Case):
         self.assertTrue(any(f[2].endswith("threads.c") for _, c in ours.values() for f in c))
 
     def test_debuglink_below_the_sysroot(self):
-        """Build-ids that agree need no checksum, and usr/lib/debug has paths as the target sees them."""
+        """Equal build-ids need no checksum, and usr/lib/debug contains paths as seen by the
+        target."""
         full = self.build("linked", "threads.c", "-O2", "-g", "-pthread")
         root = os.path.join(self.dir, "sysroot")
         debug = root + "/usr/lib/debug/opt/bin/linked.debug"
@@ -238,7 +240,8 @@ class Oracle(Case):
             self.compare(libc, 53 * SLOW, symbols=debug, separate=True)
 
     def test_few_addresses(self):
-        """The worker's first large qsort is not the parent's: it must be allowed to ask for the memory size."""
+        """The first large qsort is in the worker, not in its parent: it must be allowed to read the
+        memory size."""
         p = self.build("static", "threads.c", "-O2", "-g", "-static", "-pthread")
         maps, bias = Elf(p).maps()
         for path in (p, self.build("cpp-few", "shapes.cpp", "-O2", "-g", compiler="g++")):
@@ -330,8 +333,8 @@ def note(path):
 
 
 def tiny_elf(is64, big, symbols, machine=0, type_=3, more=None):
-    """An ELF file made by hand: code at 0x1000 (file offset 0x1000), SYMBOLS [(name, value, size, info)].
-    MORE: another section (type, name with NUL, address, contents)."""
+    """A hand-made ELF file: code at 0x1000 (file offset 0x1000), SYMBOLS [(name, value, size,
+    info)]. MORE: another section (type, name with NUL, address, contents)."""
     o = ">" if big else "<"
     names = b"\0" + b"".join(n.encode() + b"\0" for n, *_ in symbols)
     table, at = b"\0" * (24 if is64 else 16), 1
@@ -568,7 +571,8 @@ f:
 
 class Hostile(Case):
     def resolve(self, path, timeout="5"):
-        """Output lines and warnings for a file that may be anything; the map is that of the whole file."""
+        """Output lines and warnings for a file with any contents; the map is that of the whole
+        file."""
         pcs = "".join("%x\n" % p for p in self.pcs).encode()
         done = subprocess.run([DRIVER, "-t", timeout] + [m[:m.rindex(",")] + "," + path for m in self.maps],
                               input=pcs, capture_output=True, timeout=120)
@@ -620,7 +624,8 @@ class Hostile(Case):
         return int(children[0])
 
     def interrupted(self, number):
-        """Resolves half of the addresses, sends signal NUMBER to the worker, resolves the others."""
+        """Resolves half of the addresses, sends signal NUMBER to the worker, resolves the other
+        half."""
         p, _ = self.prepare()
         read, write = os.pipe()
         pid = subprocess.Popen([DRIVER, "-w", "-t", "1"] + self.maps, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -648,17 +653,18 @@ class Hostile(Case):
         return oracle.parse(out), err
 
     def test_count_of_files(self):
-        """A line table that claims 2^60 source files is damaged, not one without names."""
+        """A line table that claims to have 2^60 source files is damaged, not one without names."""
         self.line_tables(("1", "1"), ("1 << 60", "1"))
 
     def test_addresses_that_wrap(self):
-        """A sequence of lines that ends before it begins is damaged; formerly it was dropped without a message. An
-        empty one is not."""
+        """A sequence of lines that ends before it begins is damaged; it was once dropped without a
+        message. An empty sequence is not damaged."""
         self.line_tables(("1", "1"), ("1", "0xffffffffffffffff"))
         self.line_tables(("1", "0"), None, has_lines=False)
 
     def line_tables(self, whole, damaged, has_lines=True):
-        """One warning for the second of two line tables, of a count of files and a size of the code."""
+        """One warning for the second of two line tables, about a count of files and about a size of
+        the code."""
         source, path = os.path.join(self.dir, "files.s"), os.path.join(self.dir, "files.so")
         for values, warning in ((whole, ""), (damaged, "damaged debug information")):
             if values is None:
@@ -694,7 +700,8 @@ class Hostile(Case):
 
 
 class Libelf(Case):
-    """What libelf lets through and formats/elf/elf_file.c checks: time and memory of files that cost nothing."""
+    """Damage that libelf accepts and formats/elf/elf_file.c checks: time and memory for small
+    files."""
     SYMBOLS = [("first", 0x1000, 0x10, 0x12)]
 
     def resolve(self, name, data, size=None):
@@ -787,8 +794,9 @@ class Libelf(Case):
 
 
 class Remapped(Case):
-    """A file maps its own code again, elsewhere and at another size: node does, before it runs. Or it copies it to memory without a file
-    in the middle of its code, for large pages, as node --use-largepages does."""
+    """A process maps its own code again, at another address and size, as node does before it runs;
+    or it copies it to memory without a file in the middle of its code, for large pages, as node
+    --use-largepages does."""
     MAPS = """
         #include <fcntl.h>
         #include <stdint.h>
