@@ -15,7 +15,7 @@ def i128(value):
 
 
 class Writer:
-    """Collects definitions; bytes() makes the file: one thread, one sample per location."""
+    """Collects definitions; bytes() returns the file: one thread, one sample per location."""
 
     def __init__(self, **meta):
         self.meta = {"cpu_time": 1, "times": 1, **meta}
@@ -61,7 +61,8 @@ class Writer:
         return out
 
     def add_samples(self, value, cpu_ns, interval_ns=10**9, count=1):
-        """COUNT samples of all threads at location 0, which all use CPU_NS: in columns without width."""
+        """COUNT samples of all threads at location 0, which all use CPU_NS: in columns of width
+        0."""
         threads, left = self.thread_count, count
         while left > 0:
             n = min(left, 65536, (1 << 20) // threads)
@@ -80,7 +81,7 @@ class Writer:
         self.counts["runs"] += 1
 
     def add_row(self, *keys, time=0, energy=0, samples=1 << 64, entries=1, runs=1):
-        """KEYS: for each key, the number of its string, or the number that it is."""
+        """KEYS: for each key, the number of its string, or its value if it is a number."""
         self.more += block("ROWS", struct.pack("<I", 1) + struct.pack(f"<{len(keys)}Q", *keys) + i128(samples) +
                            struct.pack("<QQ", entries, runs) + i128(time) + i128(energy) + bytes(64) +
                            2 * i128(time) + 2 * i128(energy))

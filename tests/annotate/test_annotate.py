@@ -1,4 +1,5 @@
-"""pbin-annotate: sums against pbin-aggregate, lines against addr2line, instructions against objdump.
+"""pbin-annotate: sums are compared with pbin-aggregate, lines with addr2line, instructions with
+objdump.
 
 SPDX-License-Identifier: MIT
 """
@@ -71,7 +72,7 @@ def symbol(path, name):
 
 
 class Recorded(tool.Case):
-    """burn, and a C++ program with an inlined function, recorded once for all."""
+    """burn, and a C++ program with an inlined function, each recorded once for all tests."""
 
     @classmethod
     def setUpClass(cls):
@@ -143,7 +144,7 @@ class Sums(Recorded):
             rows = self.json(*options, "-f", "burn_30", self.burn, other)
             self.assertTrue(math.isclose(math.fsum(r["time"] for r in rows), row["time"], rel_tol=1e-12))
             self.assertEqual(math.fsum(r["samples"] for r in rows), row["samples"])
-        # two runs lie at different addresses: their instructions are the same ones
+        # the two runs are at different addresses, but their instructions are the same
         addresses = [r["address"] for r in rows]
         self.assertEqual(len(addresses), len(set(addresses)))
 
@@ -196,7 +197,7 @@ class Sums(Recorded):
 
 class Assembly(Recorded):
     def objdump(self, path, name):
-        """[(address, mnemonic)] in Intel's syntax."""
+        """[(address, mnemonic)] in Intel syntax."""
         out = sh("objdump", "-d", "-M", "intel", "--no-show-raw-insn", f"--disassemble={name}", path)
         found = re.findall(r"^ *([0-9a-f]+):\t((?:(?:rep|repz|lock|bnd|cs|data16) )*)(\S+)", out, re.M)
         return [(int(a, 16), m) for a, _, m in found]
@@ -289,7 +290,7 @@ class Assembly(Recorded):
         os.unlink(program)
         ended = self.succeeds([TOOL, "--asm", "-f", "burn_50", pbin])
         self.assertIn("p: not found", ended.err)
-        # the sums are shown all the same
+        # the sums are still shown
         seen = self.json("--asm", "-f", "burn_50", pbin)
         self.assertEqual(sum(r["samples"] for r in seen), sum(r["samples"] for r in rows))
         # found again
@@ -304,13 +305,14 @@ class Assembly(Recorded):
         os.makedirs(os.path.dirname(debug))
         sh("strip", "-o", stripped, BURN)
         bare = self.json("--asm", "-s", self.folder, "-f", "burn_30", self.burn)
-        self.assertLessEqual(len(bare), len(whole))  # only what surrounds the samples
+        self.assertLessEqual(len(bare), len(whole))  # only the code around the samples
         self.assertEqual(sum(r["samples"] for r in bare), sum(r["samples"] for r in whole))
         sh("objcopy", "--only-keep-debug", BURN, debug)
         self.assertEqual(self.json("--asm", "-s", self.folder, "-f", "burn_30", self.burn), whole)
 
     def test_debug_file_that_is_linked(self):
-        """By .gnu_debuglink, beside the binary and below usr/lib/debug in the sysroot."""
+        """The debug file is found by .gnu_debuglink, beside the binary and below usr/lib/debug in
+        the sysroot."""
         whole = self.json("--asm", "-f", "burn_30", self.burn)
         for where in ("opt/burn.debug", "opt/.debug/burn.debug", "usr/lib/debug/opt/burn.debug"):
             root = os.path.join(self.folder, where.replace("/", "-"))
@@ -330,7 +332,7 @@ class Assembly(Recorded):
         sh("objcopy", "--only-keep-debug", BURN, debug)
         sh("strip", "-o", stripped, BURN)
         sh("objcopy", "--add-gnu-debuglink=" + debug, stripped)
-        other = "0" * 40  # in place of the build-id
+        other = "0" * 40  # replaces the build-id
         with open(debug, "rb") as f:
             data = f.read()
         build_id = re.search(r"Build ID: (\S+)", sh("readelf", "-n", BURN))[1]
@@ -340,7 +342,7 @@ class Assembly(Recorded):
         self.assertEqual(err.count("of another build: its build-id is %s, expected %s" % (other, build_id)), 1, err)
 
     def located(self, label, path, address, build_id):
-        """A pbin of one sample at ADDRESS of the file PATH, of which the profile only has LABEL."""
+        """A pbin of one sample at ADDRESS of the file PATH; the profile only contains LABEL."""
         text = sh("readelf", "-lW", path)
         offset, start, size = (int(x, 16) for x in re.search(
             r"LOAD +(0x\S+) (0x\S+) 0x\S+ (0x\S+) 0x\S+ R E", text).groups())
@@ -350,7 +352,7 @@ class Assembly(Recorded):
         return self.file("located.pbin", w.bytes())
 
     def test_files_of_the_system(self):
-        """By base name in the folders for libraries, as prof2pbin finds them."""
+        """Files are found by their base names in the folders for libraries, as by prof2pbin."""
         libc = os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")
         build_id = re.search(r"Build ID: (\S+)", sh("readelf", "-n", libc))[1]
         address = next(int(line.split()[1], 16) for line in sh("readelf", "-sW", "--dyn-syms", libc).splitlines()
@@ -372,7 +374,8 @@ class Assembly(Recorded):
         self.assertIn(os.path.join(root, "opt/program") + ": burn_50 at", ended.out.decode())
 
     def test_offset_from_the_program_headers(self):
-        """A dialect without offsets: the segment is found by its size, and is that of the same run with offsets."""
+        """A dialect without offsets: the segment is found by its size, and is the same as in the
+        run with offsets."""
         with open(self.at("burn.bin"), "rb") as f:
             data = f.read()
         cut = data[:data.index(rawprofile.SIGNATURE)]
@@ -415,7 +418,7 @@ class Source(Recorded):
         self.assertEqual({r["function"] for r in self.json("--metric", "samples", self.burn)}, {"burn_50"})
 
     def moved_away(self):
-        """A program whose source is not where it was compiled; returns its profile."""
+        """A program whose source was moved after it was compiled; returns its profile."""
         away, build = self.at("away"), self.at("build/src/deep")
         shutil.rmtree(self.at("build"), ignore_errors=True)
         os.makedirs(build)
@@ -500,7 +503,7 @@ class Source(Recorded):
         self.assertEqual(self.text("-q", "-f", "nothing at all", self.burn), "")
 
     def test_width(self):
-        """Lines fit the terminal; whole functions, instructions, intervals, and what is left out."""
+        """Lines fit the terminal; whole functions, instructions, intervals, and omitted parts."""
         options = [[], ["--asm"], ["--ci"], ["--asm", "--ci", "--metric", "samples"]]
         for pbin, more in ((self.burn, ["--source-path", ROOT]), (self.inlined, [])):
             for chosen in options:
@@ -548,7 +551,8 @@ class Hostile(tool.Case):
         self.show(w)
 
     def levels(self, *options):
-        """{(binary, function): samples of its rows}; line N of F has N samples, of a millisecond each."""
+        """{(binary, function): samples of its rows}; line N of F has N samples of a millisecond
+        each."""
         w = Writer(target="app")
         pc = 0
         for binary, function, lines in (("app", "f", (4, 2)), ("app", "g", (3,)), ("lib", "h", (5, 1)), ("lib", "i", (2,))):

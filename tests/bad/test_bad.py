@@ -32,7 +32,7 @@ class BadCase(tool.Case):
         return {"memory": None if tool.is_asan() else MEMORY, "timeout": 30 if tool.is_asan() else 10}
 
     def refuses(self, name, file, *options):
-        """NAME refuses FILE: no output file, no leftovers beside it, one line."""
+        """NAME refuses FILE with one line: no output file, no other new files."""
         folder = os.path.join(self.folder, "out")
         os.makedirs(folder, exist_ok=True)
         out = os.path.join(folder, "result")
@@ -49,7 +49,7 @@ class BadCase(tool.Case):
         return self.succeeds(["prof2pbin", "-q"], stdin=raw.write(run or small_run(), dialect)).out
 
     def ends_well(self, argv, **more):
-        """Accepted or refused, but no crash and at most one line when refused."""
+        """The file is accepted, or refused with at most one line; no crash."""
         ended = tool.run(argv, **more, **self.limits())
         self.assertIn(ended.status, (0, 1), ended.err)
         if ended.status == 1:
@@ -138,7 +138,8 @@ class EveryTool(BadCase):
                 self.refuses_bytes(name, bytes(packed))
 
     def test_other_bombs(self):
-        """256 MB of zeros as the other formats pack them: refused at once, or read in little memory."""
+        """256 MB of zeros packed in the other formats: refused at once, or read with little
+        memory."""
         for pack in ("gzip", "xz", "zstd"):
             zeros = subprocess.run([pack, "-1", "-c"], input=bytes(64 * tool.MB), capture_output=True, check=True).stdout * 4
             for name in ("prof2pbin", "pbin-aggregate"):
@@ -163,7 +164,7 @@ class EveryTool(BadCase):
 
 
 class Counts(BadCase):
-    """Numbers in a header that no file can hold."""
+    """Numbers in a header that are too large for any file."""
 
     def test_samples(self):
         run = small_run()
@@ -312,7 +313,7 @@ class Truncated(BadCase):
                     self.fails([name], "<stdin>", stdin=whole[:size], **self.limits())
 
     def test_pbin_samples(self):
-        """A long dump may have printed samples by then, but it says so and fails."""
+        """A long dump may have printed samples before it reports the error and fails."""
         whole = self.pbin(small_run(200))
         for size in range(8, len(whole), 41):
             with self.subTest(size):
@@ -425,7 +426,7 @@ class Output(BadCase):
         self.assertEqual(os.stat(out).st_mode & 0o7777, 0o751)
 
     def test_command_line_that_cannot_be_parsed(self):
-        """Without memory argp parses nothing: options and files would vanish."""
+        """Without memory, argp parses nothing: options and files would be lost."""
         source, library = self.file("parse.c", PARSE_FAILS.encode()), os.path.join(self.folder, "parse.so")
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
         environment = {**tool.environment(), "LD_PRELOAD": library}
@@ -452,7 +453,8 @@ int argp_parse(const struct argp *argp, int argc, char **argv, unsigned flags, i
 
 class Salvage(BadCase):
     def salvages(self, data, count, *options):
-        """--salvage keeps exactly COUNT samples and reports it. Nothing to keep: refused, or 0 samples."""
+        """--salvage keeps exactly COUNT samples and reports it. If nothing can be kept: refused, or
+        0 samples."""
         argv = ["prof2pbin", "--salvage", *options]
         ended = tool.run(argv, stdin=data, **self.limits())
         if count == 0 and ended.status == 1:
@@ -502,7 +504,8 @@ class Salvage(BadCase):
             self.cuts(dialect, True)
 
     def test_spool(self):
-        """The sampler's unfinished file, cut anywhere: every whole block's samples, with their maps."""
+        """The sampler's unfinished file, cut at any byte: the samples of every whole block are
+        kept, with their maps."""
         run = small_run(12)
         times = [1000 * i for i in range(12)]
         whole = raw.spool(run, times, per_block=5)

@@ -1,4 +1,5 @@
-"""What tools do when their output is not read, on a terminal, and when nothing is selected. Environment: BUILD, the build folder.
+"""The behaviour of tools when their output is not read, on a terminal, and when nothing is
+selected. Environment: BUILD, the build folder.
 
 SPDX-License-Identifier: MIT
 """
@@ -17,7 +18,7 @@ import tool  # noqa: E402
 
 
 def long_profile(samples):
-    """A `sampler` profile of one thread, in a map that fits no file."""
+    """A `sampler` profile of one thread, in a map that matches no file."""
     run = raw.Run([], [raw.Map(0x10000, 0x1000, "gone")], samples * 1000, 0, raw.POWER)
     block = b"".join(struct.pack("<dIIQQ", 2.0, 1, 7, 0x10000 + i, 10**12) for i in range(1000))
     return raw.header(run, raw.POWER, "<", samples=samples) + raw.vmmaps(run, "<") + block * (samples // 1000)
@@ -56,7 +57,7 @@ class Ends(Case):
 
 
     def test_closed_pipe_is_no_error(self):
-        """The condition of a comparison still counts."""
+        """The condition of a comparison still applies."""
         path = self.pbin(100_000)
         for argv, status in ((["pbin-aggregate", "-q", "-k", "pc", "--format=csv", path], 0),
                              (["pbin-dump", "--samples", path], 0),
@@ -76,7 +77,7 @@ class Ends(Case):
 
 class Inputs(Case):
     def on_terminal(self, argv, **environment):
-        """Runs ARGV on a terminal on which nothing is typed, and returns what it writes to it."""
+        """Runs ARGV on a terminal without any input; returns its output on the terminal."""
         ours, theirs = pty.openpty()
         env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
         with subprocess.Popen([tool.path(argv[0]), *argv[1:]], stdin=theirs, stdout=theirs, stderr=theirs,
@@ -136,7 +137,7 @@ class Outputs(Case):
         self.succeeds(["pbin-aggregate", "-q", "--format=csv", "-o", os.path.join(self.folder, "x.dat"), path])
 
     def test_output_that_is_stdout(self):
-        """-o - is the same as no -o, including colours."""
+        """-o - is equivalent to no -o, including colours."""
         path = self.pbin(1000)
         for options in ([], ["--color=always"]):
             argv = ["pbin-aggregate", "-q", *options, path]
@@ -144,7 +145,7 @@ class Outputs(Case):
         self.assertIn(b"\x1b[", self.succeeds(argv + ["-o", "-"]).out)
 
     def test_output_without_a_name(self):
-        """As from an unset variable: reported before anything is read."""
+        """An empty name, as from an unset variable, is reported before anything is read."""
         for name in ("prof2pbin", "gmon2pbin", "igprof2pbin", "perf2pbin", "gperf2pbin", "tracerv2pbin", "memtrace2pbin", "pbin2gmon", "sthem2pbin", "pbin-aggregate", "pbin-annotate",
                      "pbin-callgraph", "pbin-dump", "pbin-compare"):
             ended = tool.run([name, "-o", "", "/nowhere"])
@@ -154,7 +155,7 @@ class Outputs(Case):
 
 class Messages(Case):
     def test_names_from_files_are_harmless_to_a_terminal(self):
-        """U+009B begins an escape sequence as ESC [ does."""
+        """U+009B begins an escape sequence, just as ESC [ does."""
         run = raw.Run([raw.Sample(1.0, [raw.Thread(1, 0x10001)])], [raw.Map(0x10000, 0x1000, "x\x9b31m")], 1000, 0,
                       raw.POWER)
         ended = self.succeeds(["prof2pbin"], stdin=raw.write(run, "sampler"))
@@ -174,10 +175,10 @@ class Phases(Case):
 
 
 class Progress(Case):
-    """Bars come after a second: a FIFO gives half of the profile, and the rest after that."""
+    """Bars appear after a second: a FIFO provides half of the profile, and the rest after that."""
 
     def aggregate(self, *arguments):
-        """What pbin-aggregate writes to stderr, a terminal."""
+        """The output of pbin-aggregate on stderr, a terminal."""
         with open(self.pbin(400_000), "rb") as file:
             data = file.read()
         fifo, (ours, theirs) = os.path.join(self.folder, "slow.pbin"), pty.openpty()

@@ -1,4 +1,5 @@
-"""The samples kept of a truncated profile keep their power: times of the whole run are reduced in proportion.
+"""The samples kept of a truncated profile have their original power: times of the whole run are
+reduced in proportion.
 
 SPDX-License-Identifier: MIT
 """
@@ -42,7 +43,8 @@ class Salvage(tool.Case):
             self.assertAlmostEqual(facts["latency_s"], 0.05, 2, dialect)
 
     def test_ours_is_recognized_by_its_paths(self):
-        """With threads of 12 bytes, these records are followed by some that seem to have 30,000 threads."""
+        """With threads of 12 bytes, these records are followed by others that seem to have 30,000
+        threads."""
         samples = [raw.Sample(0.0, [raw.Thread(30_000, 0x10000, i)]) for i in range(20_000)]
         whole = raw.write(raw.Run(samples, [raw.Map(0x10000, 0x1000, "/bin/gone")], 1000, 0, raw.CUSTOM), "sampler")
         for size in range(len(whole) // 2, len(whole), len(whole) // 9):
@@ -60,7 +62,7 @@ class Salvage(tool.Case):
             self.assertAlmostEqual(facts["power_W"], 2.0, 2, dialect)
 
     def test_damage_amid_a_pbin(self):
-        """Losses are reported: their position and cause, and how many samples are kept."""
+        """The position and the cause of losses are reported, and the number of samples kept."""
         profile = profiles.make(3, samples=300, threads=3)
         whole = pbin.write(profile, 50)
         at = [i for i in range(len(whole)) if whole[i:i + 4] == b"SMPL"][2] - 4
@@ -80,7 +82,8 @@ class Salvage(tool.Case):
         self.assertRegex(self.succeeds(["pbin-dump", "--salvage", lost]).err, "block 'TAIL' cut short: .*: kept the 300 samples before\n")
 
     def test_compressed_data_that_end_early(self):
-        """What can be decompressed is used; where nothing can, that is the error, not an empty file."""
+        """All data that can be decompressed are used; if there are none, that is the error, not an
+        empty file."""
         whole = raw.write(steady_run(6000, 100), "sampler")
         for name, pack in (("bzip2", bz2.compress), ("gzip", gzip.compress), ("xz", lzma.compress)):
             packed = pack(whole)
@@ -105,7 +108,7 @@ class Salvage(tool.Case):
         self.assertRegex(ended.err, "kept the 0 of 300 samples before, as only whole blocks of samples can be read\n$")
 
     def test_sums_without_all_rows(self):
-        """Some samples are a part of a run, but some rows of sums are not: refused."""
+        """Some of the samples are a part of a run, but some rows of sums are not: refused."""
         whole = pbin.write(profiles.make(3, samples=300, threads=3), 50)
         rows = self.succeeds(["pbin-aggregate", "-q", "-k", "function", "--format=pbin"], stdin=whole).out
         at = rows.index(b"ROWS") - 4
@@ -116,7 +119,8 @@ class Salvage(tool.Case):
             self.assertIn("the balance does not add up", ended.err)
 
     def test_lost_kind_of_values(self):
-        """A header of zeros does not contain the kind of the values: it is custom, unless the user specifies it."""
+        """A header of zeros does not contain the kind of the values: they are custom, unless the
+        user specifies the kind."""
         for dialect in ("sampler-walltime", "pperf"):
             run = steady_run(500, 1000)
             data = raw.killed(run, dialect)
@@ -134,7 +138,8 @@ class Salvage(tool.Case):
             self.fails([*argv, "--pmu-kind=current"], stdin=data)
 
     def test_lost_time_of_the_run(self):
-        """Without times of samples, the header alone has the time: there is no energy, and this is reported."""
+        """If samples have no times, only the header contains the time: there is no energy, and this
+        is reported."""
         for dialect, options in (("sampler", ["--pmu-kind=power"]), ("intrvelf", ["-v", "1"])):
             argv = ["prof2pbin", "--salvage", "--dialect", dialect, *options]
             ended = self.succeeds(argv, stdin=raw.killed(steady_run(100, 1000), dialect))

@@ -1,4 +1,4 @@
-"""The part of the bench that is about pbin-aggregate alone; `bench` runs it.
+"""The part of the bench that only concerns pbin-aggregate; `bench` runs it.
 
 SPDX-License-Identifier: MIT
 """
@@ -16,7 +16,7 @@ BUSY = ["timeout", "8", "sh", "-c", "sha1sum /dev/zero & sha1sum /dev/zero"]
 
 
 def report_wc(report, bench, pbin, samples, runs):
-    """A pbin of many samples against counting its lines."""
+    """Compares a pbin of many samples with counting its lines."""
     tool = [bench.tool("pbin-aggregate"), "-q", pbin]
     m = bench.measure({"wc": [["wc", "-l", pbin]], "ours": [tool]}, runs)
     ratio = m["ours"] / m["wc"]
@@ -36,7 +36,7 @@ def many_pcs(bench, pcs):
 
 
 def report_pcs(report, bench, counts, runs):
-    """-k pc: linear in the number of distinct ones."""
+    """-k pc: linear in the number of distinct program counters."""
     commands = {n: [[bench.tool("pbin-aggregate"), "-q", "-k", "pc", "--format", "csv", many_pcs(bench, n)]]
                 for n in counts}
     m = bench.measure(commands, runs)
@@ -51,7 +51,7 @@ def report_pcs(report, bench, counts, runs):
 
 
 def report_merge(report, bench, pbin, samples):
-    """PROFILES names of one file: its content does not matter for memory."""
+    """PROFILES names of one file: its content does not affect the memory."""
     folder = os.path.join(bench.CACHE, "many")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -72,7 +72,7 @@ def report_merge(report, bench, pbin, samples):
 
 
 def perf_samples(data):
-    """How many samples perf recorded."""
+    """The number of samples that perf recorded."""
     out = subprocess.run(["perf", "report", "--stdio", "-i", data, "--stats"], stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL, text=True, check=False).stdout
     found = re.search(r"SAMPLE events:\s+(\d+)", out)
@@ -80,7 +80,8 @@ def perf_samples(data):
 
 
 def report_perf(report, bench, make_pbin, runs):
-    """perf report and pbin-aggregate for equally many thread samples; MAKE_PBIN(samples of two threads) gives a pbin."""
+    """perf report and pbin-aggregate for the same number of thread samples; MAKE_PBIN(samples of
+    two threads) returns a pbin."""
     data = os.path.join(bench.CACHE, "perf.data")
     if not os.path.exists(data):
         print("recording with perf for 8 s ...", file=sys.stderr, flush=True)

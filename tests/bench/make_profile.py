@@ -19,7 +19,7 @@ RECORD = struct.Struct("<dIIQQIQQ")
 
 
 class BusyThread:
-    """A thread that stays in a function for some samples, then goes to another one."""
+    """A thread that stays in a function for some samples, then moves to another one."""
 
     def __init__(self, rng, pcs):
         self.rng, self.pcs, self.cpu, self.stay = rng, pcs, rng.randrange(10**6), 0
@@ -35,7 +35,7 @@ class BusyThread:
 
 
 def pick_pcs(target, rng):
-    """DISTINCT program counters, those of a function side by side."""
+    """DISTINCT program counters; those of a function are adjacent."""
     functions = list(target.functions.values())
     pcs = {address + rng.randrange(size) for address, size in functions}
     while len(pcs) < DISTINCT:
@@ -53,7 +53,7 @@ def write_samples(out, count, pcs, rng):
 
 
 def seen(count, binary_map):
-    """Flags for COUNT samples of two threads: nine of ten ran."""
+    """Flags for COUNT samples of two threads: nine out of ten ran."""
     ext = raw.Extended({"command": "./burn", "engine": "ptrace"}, [raw.Image(4001, binary_map.path)],
                        [raw.Mapping(0, binary_map.address, binary_map.size, binary_map.path, 0, binary_map.offset)],
                        [raw.Task(4001, 4001, 0, "burn"), raw.Task(4002, 4001, 0, "burn")])

@@ -1,4 +1,4 @@
-"""What a call costs under funcmeter: part of bench.
+"""The cost of a call under funcmeter: part of bench.
 
 Calls an empty function in a loop, and one that is not hooked, and compares their CPU times (the least of several rounds).
 Also measures how accurate the times of functions are: each function is a chain of multiplications, and is compared with
@@ -101,21 +101,21 @@ def report_times(report, bench, rounds):
         for name, true in zip(ERRORS, printed.split()):
             times[name][0].append(found[name])
             times[name][1].append(float(true))
-    for name, limit in ERRORS.items():  # what disturbs a run makes it longer
+    for name, limit in ERRORS.items():  # interference only makes a run longer
         found, true = (statistics.quantiles(t, n=10)[0] for t in times[name])
         error = 100 * (found / true - 1)
         report.line(f"time of {true:.0f} ns", f"{error:+.1f} %", f"<= {limit} %", abs(error) <= limit)
 
 
 def least(rounds, *command):
-    """The least time that the command prints [ns]; None: it cannot be run here."""
+    """The least time that the command prints [ns]; None if it cannot run here."""
     runs = [subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             for _ in range(rounds)]
     return min((float(r.stdout.split()[-1]) for r in runs if r.returncode == 0 and r.stdout), default=None)
 
 
 def report_others(report, bench, path):
-    """What a call costs under uftrace, and with a uprobe of the kernel."""
+    """The cost of a call under uftrace, and with a uprobe of the kernel."""
     folder = os.path.join(bench.CACHE, "uftrace.data")
     nm = subprocess.run(["nm", path], check=True, stdout=subprocess.PIPE, text=True).stdout
     address = next(line.split()[0] for line in nm.splitlines() if line.endswith(" T hooked"))

@@ -1,4 +1,4 @@
-"""The part of the bench that is about sampler; `bench` runs it.
+"""The part of the bench that concerns the sampler; `bench` runs it.
 
 A program does a fixed amount of work: alone, under sampler with either engine, and under perf record, in turn. Costs are
 CPU times (user and system) of program and observer together. Each way is also timed with a program that does nothing, and that
@@ -14,10 +14,11 @@ import subprocess
 import time
 
 RATES = (100, 1000, 10000)
-WORK, THREADS = 500_000_000, 12_000  # four times the work at low rates, so that a run has some hundred samples
+WORK, THREADS = 500_000_000, 12_000  # four times the work at low rates, for several hundred samples per run
 USER = "perf of an ordinary user"
 LIMIT_PERF, LIMIT_RATE, LIMIT_PTRACE, LIMIT_THREADS = 1.1, 0.99, 1.08, 1.4
-# work ROUNDS THREADS: that many rounds in each of 1 or 2 threads; work born THREADS: as many threads, four at a time
+# work ROUNDS THREADS: this number of rounds in each of 1 or 2 threads; work born THREADS: creates
+# this number of threads, four at a time
 SOURCE = """
 #include <pthread.h>
 #include <stdlib.h>
@@ -72,7 +73,7 @@ int main(int argc, char **argv) {
 
 
 def timed(argv):
-    """(CPU, wall) time [s]; the CPU time with that of children."""
+    """(CPU, wall) time [s]; the CPU time includes that of children."""
     null = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in (1, 2)]
     begin = time.monotonic()
     _, status, used = os.wait4(os.posix_spawn(argv[0], argv, os.environ, file_actions=null), 0)
@@ -82,14 +83,15 @@ def timed(argv):
 
 
 def why_not(argv):
-    """Why a way of sampling does not work here; None: it does."""
+    """Why a way of sampling does not work here; None if it works."""
     run = subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     lines = run.stderr.strip().splitlines() or [f"exit status {run.returncode}"]
     return lines[0] if run.returncode != 0 else None
 
 
 class Ways:
-    """How to run a program: {name: function of its argv that gives the argv to run}, without the names LEFT_OUT."""
+    """Ways to run a program: {name: function of its argv that returns the argv to run}, without the
+    names LEFT_OUT."""
 
     def __init__(self, bench, hertz, left_out=()):
         self.raw, data = (os.path.join(bench.CACHE, name) for name in ("sampling.bin", "sampling.data"))
@@ -113,7 +115,7 @@ class Ways:
         return {n: why for n, why in reasons.items() if why}
 
     def reached(self):
-        """The rate [Hz] of the last profile."""
+        """The rate [Hz] reached in the last profile."""
         with open(self.raw, "rb") as file:
             found = re.search(rb"reached....([0-9.e+]+)", file.read(), re.S)
         return float(found.group(1)) if found else 0.0
@@ -154,7 +156,8 @@ def report_rate(report, ways, hertz, threads, work, rounds):
 
 
 def add_ordinary_user(ways, bench, nothing):
-    """A user who may not sample whole CPUs, if others can use the files of this folder."""
+    """A user who may not sample whole CPUs, provided that other users can read the files of this
+    folder."""
     setpriv = shutil.which("setpriv")
     if os.getuid() != 0 or setpriv is None:
         return
@@ -171,8 +174,8 @@ def add_ordinary_user(ways, bench, nothing):
 
 
 def report_threads(report, bench, ways, work, inherit, rounds):
-    """Events that a thread inherits cost more than such a short thread itself: the limit of the perf engine is
-    therefore a multiple of what they cost in the kernel."""
+    """Events that a thread inherits cost more than such a short thread itself: the limit of the
+    perf engine is therefore a multiple of their cost in the kernel."""
     if "perf" in ways.make:
         ways.make["kernel"] = lambda argv: [inherit, *argv]
         add_ordinary_user(ways, bench, [work, "0", "1"])

@@ -39,14 +39,14 @@ def family(pid):
 
 
 def memory_now(pid):
-    """Memory of PID and its descendants, of which shared pages count once [bytes]."""
+    """Memory of PID and its descendants [bytes]; shared pages count once."""
     total = 0
     try:
         for process in family(pid):
             with open(f"/proc/{process}/smaps_rollup") as file:
                 total += sum(int(line.split()[1]) for line in file if line.startswith("Pss:"))
     except OSError:
-        return 0  # one has just ended
+        return 0  # a process has just ended
     return total * 1024
 
 

@@ -63,7 +63,8 @@ class Timeline:
 
 
 class Counter:
-    """The energy that a counter shows; between its updates a straight line, as a sampler interpolates, unless LEAPS."""
+    """The energy that a counter shows; between its updates a straight line, as a sampler
+    interpolates it, unless LEAPS."""
 
     def __init__(self, rng, threads, total, jitter=0.0, noise=0.0, lag=0.0, leaps=False):
         self.leaps = leaps
@@ -95,12 +96,13 @@ def sample_intervals(rng, total, mean):
 
 
 def columns(*values):
-    """Of equally many samples or thread samples; as wide as they can be, because packing takes longer than all the rest."""
+    """Columns of equally many samples or thread samples, at the full width, because packing takes
+    longer than all the rest."""
     return b"".join(pbin.column_head(64, 0) + array.array("Q" if isinstance(v[0], int) else "d", v).tobytes() for v in values)
 
 
 def profile(rng, lines, counter, mean):
-    """Each thread runs all the time: its CPU time is the time. The bytes of a pbin."""
+    """The bytes of a pbin. Each thread runs all the time: its CPU time is the elapsed time."""
     intervals = sample_intervals(rng, lines[0].total, mean)
     times = list(itertools.accumulate(intervals))
     joules = [0.0] + [counter.until(t) for t in times]
@@ -182,7 +184,7 @@ def seed_of(*what):
 
 
 def offset_of(seed, seeds, length, regular):
-    """Phases of runs begin at other moments of a window."""
+    """The phases of each run begin at a different moment of a window."""
     return (seed + 0.5) / seeds / max(1, length) if regular else 1
 
 
@@ -194,7 +196,7 @@ def run_pair(run):
 
 
 def mean_of(runs):
-    """The mean of each model over runs, and the standard error of the fit's."""
+    """The mean of each model over runs, and the standard error of the fit."""
     mean = {m: sum(r[m] for r in runs) / len(runs) for m in runs[0]}
     squares = sum((r["fit"] - mean["fit"]) ** 2 for r in runs)
     return mean, (squares / max(1, len(runs) - 1) / len(runs)) ** 0.5
@@ -205,7 +207,8 @@ def row(o, pcs, length, regular, leaps):
 
 
 def share_exactly(line):
-    """Mean error [%] if each window of the sensor is shared by the CPU times that were really used in it."""
+    """The mean error [%] if each window of the sensor is divided by the CPU times that were really
+    used in it."""
     got = [0.0] * len(line.powers)
     begin, i = 0.0, 0
     while begin < line.total:
@@ -232,7 +235,7 @@ def floor(pcs, length, regular, seeds, seconds):
 
 
 class Limits:
-    """Counts values beyond their limits."""
+    """Counts values that exceed their limits."""
 
     def __init__(self, check, slack):
         self.slack, self.wrong = slack if check else 1, 0
@@ -276,17 +279,20 @@ def print_wide(o, limits):
                   f"{mean['share']:>12.2f}{mean['fit']:>10.2f} +-{error:.2f}" + limits.text(mean["fit"], limit), flush=True)
 
 
-# Functions, threads, PCs a window, length of a phase in windows: of the runs whose intervals are counted.
+# Functions, threads, PCs per window, length of a phase in windows: of the runs whose intervals are
+# checked.
 COVERED = [(2, 1, 10, 100), (2, 1, 10, 10), (2, 1, 10, 1), (2, 1, 10, 0.3), (5, 1, 10, 10), (5, 1, 10, 1), (5, 4, 10, 3),
            (20, 1, 10, 3), (2, 1, 1, 10), (5, 1, 1, 30)]
-# Value, its interval, and model: times are the same in all models, and energies of the models thread and sample have none.
+# Value, its interval, and model: times are the same in all models, and energies of the models
+# thread and sample have no intervals.
 INTERVALS = {"time": ("time", "time_ci_approx", "share"), "share": ("energy", "energy_ci_approx", "share"),
              "fit": ("energy", "fit_ci95", "fit")}
 LEAST_INSIDE = 91  # of the intervals of all lines [%]
 
 
 def cover(run):
-    """Of each function and model: is the truth in the interval, and half of it as part of the truth; None: no interval."""
+    """For each function and model: whether the interval contains the truth, and the half width
+    relative to the truth; None: no interval."""
     seed, count, threads, pcs, length, leaps = run
     powers = powers_of(count)
     truth, got = simulate(seed_of("cover", seed, count, threads, length), powers, length, UPDATE / pcs,
@@ -303,8 +309,8 @@ def cover(run):
 
 
 def covered(runs, name):
-    """Percent of intervals with the truth, its standard error (the functions of a run are not independent), mean half width
-    [%], percent of rows that have an interval."""
+    """Percentage of intervals that contain the truth, its standard error (the functions of a run
+    are not independent), mean half width [%], percentage of rows that have an interval."""
     rows = [r for run in runs for r in run[name]]
     known = [r for r in rows if r is not None]
     if not known:
@@ -345,7 +351,7 @@ def main():
     parser.add_argument("--length", type=float, default=4, help="of a run [s]; longer where phases are, or more functions")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="simulations at a time")
     o = parser.parse_args()
-    # short runs have chance errors of their own
+    # short runs have random errors of their own
     limits = Limits(o.check, 1 + 0.1 * (4 / o.length / o.seeds) ** 0.5 * 8 ** 0.5)
     with multiprocessing.Pool(o.jobs) as pool:
         o.map = pool.map

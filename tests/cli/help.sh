@@ -1,4 +1,4 @@
-# Every tool has -h on one screen of 80 x 40 (one line is the prompt) with examples, options of which --help has all, and its version.
+# The output of -h of every tool fits a screen of 80 x 40 (one line is the prompt), with examples. --help shows all of its options.
 for tool in sampler prof2pbin sthem2pbin gmon2pbin igprof2pbin perf2pbin gperf2pbin tracerv2pbin memtrace2pbin pbin2gmon pbin-addr2line pbin-aggregate pbin-annotate pbin-callgraph \
             pbin-compare pbin-dump pbin-plot funcmeter; do
     $tool -h >help.txt || echo "$tool -h: status $?"

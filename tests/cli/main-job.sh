@@ -1,4 +1,4 @@
-# The README's pipeline on the bundled program, as far as its output is the same on every machine (-q: a busy one has gaps).
+# The README's pipeline with the bundled program: the output that is the same on every machine (-q: a busy one has gaps).
 set -eu
 sampler -q -o out.bin -f 500 -- "$BUILD/samples/burn" 0.3
 prof2pbin out.bin | pbin-aggregate -q >table.txt

@@ -1,4 +1,5 @@
-"""The same run in every raw dialect, layout and byte order gives the table that the oracle computes.
+"""The same run in every raw dialect, layout and byte order gives the table that the oracle
+computes.
 
 SPDX-License-Identifier: MIT
 """
@@ -35,7 +36,7 @@ def make_pcs(programs, rng):
 
 
 def make_run(programs, kind, count=500, seed=1, integers=False):
-    """Threads start, end, wait, and reuse the numbers of ended ones."""
+    """Threads start, end, wait, and reuse the numbers of threads that ended."""
     rng = random.Random(seed)
     pcs, counters, samples = make_pcs(programs, rng), {}, []
     us = 1_600_000_000_000_000
@@ -44,7 +45,7 @@ def make_run(programs, kind, count=500, seed=1, integers=False):
         nobody_runs, threads = rng.random() < 0.05, []
         for tid in sorted(rng.sample(range(4001, 4009), rng.randrange(1, 6))):
             if rng.random() < 0.03:
-                counters.pop(tid, None)  # died; the number is taken again
+                counters.pop(tid, None)  # the thread ended; its number is reused
             step = 0 if nobody_runs or rng.random() < 0.3 else rng.randrange(1, 1_100_000)
             counters[tid] = counters.get(tid, 0) + step
             threads.append(raw.Thread(tid, rng.choice(pcs), counters[tid]))
@@ -81,7 +82,7 @@ def expected(run, dialect, times=None):
 
 
 def label_key(row):
-    """Rows of labels that belong to no binary have one name, whichever column carries it."""
+    """Rows of labels that belong to no binary have one name, in whichever column it is."""
     for label in ("_foreign", "_idle", "_kernel"):
         if label in (row["binary"], row["function"]):
             return label, label
@@ -107,7 +108,7 @@ class Dialects(tool.Case):
                              f"{what}: {got}, not {float(want)!r}")
 
     def check_row(self, got, want, all_rows, name, power=...):
-        """POWER: where it is not energy / CPU time."""
+        """POWER: the expected power if it is not energy / CPU time."""
         self.near(got["time"], want.time, f"time of {name}")
         self.near(got["energy"], want.energy, f"energy of {name}")
         self.near(got["power"], want.power if power is ... else power, f"power of {name}")
@@ -173,7 +174,7 @@ class Dialects(tool.Case):
             self.each(run, "pperf", layouts=(False,), pmu=pmu, options=(PMU_TYPE_OPTION, name))
 
     def test_no_power(self):
-        """Custom values, voltages, opaque values: CPU time all the same, no energy."""
+        """Custom values, voltages, opaque values: CPU time, but no energy."""
         run = make_run(PROGRAMS, raw.CUSTOM, count=60)
         volts = make_run(PROGRAMS, raw.VOLTAGE, count=60)
         for name, r, dialect, pmu in (("custom", run, "sampler", "d"), ("voltage", volts, "sampler", "d"),
@@ -305,7 +306,7 @@ class Dialects(tool.Case):
         self.assertEqual(table["profile"]["name"], "my name")
 
     def test_integers_that_look_like_doubles(self):
-        """8 bytes may be either: 1377 W read as a double are 7e-321 W."""
+        """8 bytes may be either: 1377 W, read as a double, would be 7e-321 W."""
         run = make_run(PROGRAMS, raw.POWER, count=50, integers=True)
         for sample in run.samples:
             sample.value += 1300
@@ -326,7 +327,7 @@ class Dialects(tool.Case):
             self.assertNotIn("--pmu-type", self.succeeds(["prof2pbin"], stdin=raw.write(run, "pperf")).err)
 
     def test_label_ends_at_its_first_nul(self):
-        """The newest pperf leaves bytes of the heap there, with 12 and more threads."""
+        """The newest pperf leaves bytes of the heap after it, if there are 12 or more threads."""
         run = make_run(PROGRAMS, raw.CURRENT, count=200)
         rng = random.Random(8)
         plain = [m.after for m in run.maps]
@@ -350,7 +351,7 @@ class Dialects(tool.Case):
             self.each(run, "sampler", layouts=(False,))
 
     def test_no_sample(self):
-        """Only its extension shows that an empty profile is not one of currents."""
+        """Only its extension shows that an empty profile does not have currents."""
         run = make_run(PROGRAMS, raw.CUSTOM, count=1)
         run.samples = []
         profile = os.path.join(self.folder, "profile.pbin")
@@ -359,7 +360,7 @@ class Dialects(tool.Case):
         self.assertEqual((dumped["dialect"], dumped["samples"]), ("sampler", 0))
 
     def test_no_map(self):
-        """No map at all: everything is foreign, nothing is lost."""
+        """Without any map, everything is foreign, and nothing is lost."""
         run = make_run(PROGRAMS, raw.POWER, count=30)
         run.maps = []
         table = self.table(self.file("profile.bin", raw.write(run, "sampler")), run=run)
@@ -368,10 +369,12 @@ class Dialects(tool.Case):
 
 
 class Sparse(tool.Case):
-    """An aggregated profile has an entry for each byte of text: files of gigabytes, mostly holes."""
+    """An aggregated profile has an entry for each byte of code: files of gigabytes, mostly
+    holes."""
 
     def sparse(self, sizes, lines):
-        """A file with maps of SIZES; LINES: {(map, byte): samples}, the current is half of that."""
+        """A file with maps of SIZES; LINES: {(map, byte): samples}, the current is half of the
+        samples."""
         maps = [raw.Map(0x400000 + i * (1 << 40), size, f"/nowhere/{i}") for i, size in enumerate(sizes)]
         path = os.path.join(self.folder, "profile.bin")
         with open(path, "wb") as file:
@@ -444,8 +447,8 @@ class Volts(tool.Case):
 
 
 def sampler_or_walltime():
-    """100 bytes after the header that are 5 records of either dialect. With wall times, which rise, no sample
-    has a thread; without them the third and the fourth have one each."""
+    """100 bytes after the header that are 5 records of either dialect. With wall times, which rise,
+    no sample has a thread; without them, the third and the fourth have one each."""
     body = bytearray(100)
     for at, value in {28: 0x3ff00000, 32: 1, 40: 0x401000, 48: 1000000, 60: 0x3ff80000, 64: 1, 68: 4001,
                       72: 0x40100000, 80: 0x80000000, 84: 1, 92: 0x40000000}.items():
@@ -464,7 +467,7 @@ class Ambiguous(tool.Case):
         return file
 
     def test_samples_without_threads(self):
-        """No thread, so 12 bytes a sample in both dialects."""
+        """Samples without threads have 12 bytes in both dialects."""
         run = raw.Run([raw.Sample(1.5)] * 3, [PROGRAMS[0].map], 3000, kind=raw.CUSTOM)
         self.refused(raw.write(run, "sampler"), "intrvelf", "sampler")
         run.kind = raw.CURRENT

@@ -1,4 +1,4 @@
-"""Help, man pages and README agree with the tools: the same options, and examples that run.
+"""Help, man pages and README agree with the tools: they have the same options, and examples run.
 
 Environment: BUILD, the build folder.
 SPDX-License-Identifier: MIT
@@ -118,7 +118,8 @@ class Options(unittest.TestCase):
                 self.assertNotIn("unknown format", tool.run([name, f"--format={format_name}", "/nowhere", "/b"]).err)
 
     def test_options_of_the_migration_page(self):
-        """What it names in place of the scripts' options exists: options in the column of ours, by the tool in its code or title."""
+        """Everything that the page names as a replacement for the scripts' options exists: the
+        options in the column of ours, in the tool that is named by its code or title."""
         options, tool_of_table, checked = {name: options_of_help(name) for name in tools()}, None, 0
         with open(MIGRATION, encoding="utf-8") as file:
             rows = [line for line in file if line.startswith("| ")]
@@ -201,14 +202,15 @@ ELSEWHERE = {"/usr/lib/libfoo.so.1": "./libfoo.so.1", "/var/prof": "prof", "~/sr
 
 
 def sthem(cells, last):
-    """An export of two rows a PC or function, four cores."""
+    """An export with two rows per PC or function, for four cores."""
     head = "Time;" + ";".join(f"Power {i}" for i in range(1, 8)) + ";" + last
     rows = [f"{0.001 * i:g};0;2.5;0;0;0;0;0;" + ";".join([cells[i % len(cells)]] * 4) for i in range(100)]
     return "\n".join([head] + rows) + "\n"
 
 
 class Workshop:
-    """A folder with everything that the examples name, made from a program that runs for 0.2 s or a given time."""
+    """A folder with all files that the examples name, made from a program that runs for 0.2 s or a
+    given time."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -293,14 +295,14 @@ class Workshop:
             shutil.copy(os.path.join(folder, "pcs.csv" if has_pcs else "names.csv"),
                         os.path.join(folder, "export.csv"))
             subprocess.run(["bzip2", "-k", os.path.join(folder, "export.csv")], check=True)
-            if "--metric call" in example:  # only profiles of calls have it
+            if "--metric call" in example:  # only profiles of calls have this metric
                 for name in ("before.pbin", "after.pbin"):
                     shutil.copy(os.path.join(folder, "calls.pbin"), os.path.join(folder, name))
             if "sampler" in example:  # it does not overwrite an unfinished recording
                 os.unlink(os.path.join(folder, "out.bin.part"))
             for absolute, here in ELSEWHERE.items():
                 example = example.replace(absolute, here)
-            # perf may not be there, or not be permitted
+            # perf may not be installed or not be permitted
             example = re.sub(r"perf record -o ?(\S+) ./program", lambda m: "xz -dc samples/perf.data.xz" +
                              ("" if m[1] == "-" else f" >{m[1]}"), example)
             if shutil.which("dot") is None:
@@ -343,7 +345,7 @@ class Examples(unittest.TestCase):
                 self.all_run(examples_of_page(PAGES[name]), 2)
 
     def test_migration(self):
-        """Its commands run in the order in which they are shown."""
+        """The commands of the page run in the order in which they are shown."""
         with open(MIGRATION, encoding="utf-8") as file:
             commands = [strip(line) for line in file if line.startswith("    ")]
         self.assertEqual([c for c in commands if not is_command(c)], [])

@@ -75,7 +75,8 @@ class Samples(tool.Case):
             self.assertFalse([label for label in labels if b"/" in label], path)
 
     def test_dialects(self):
-        """Counts of samples agree to the last one, shares and energies where the dialect has CPU times."""
+        """Counts of samples are exactly equal, as are shares and energies where the dialect has CPU
+        times."""
         shares, energies, places = {}, {}, {}
         for path in sorted(glob.glob(os.path.join(SAMPLES, "recordings", "*"))) + [os.path.join(SAMPLES, "out.bin.bz2")]:
             name = os.path.basename(path).split(".")[0]

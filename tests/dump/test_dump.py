@@ -1,4 +1,5 @@
-"""pbin-dump over time - a column per thread, a row per stay, with a time range - and one line for each of many profiles.
+"""pbin-dump over time - a column per thread, a row per stay, with a time range - and one line for
+each of many profiles.
 
 SPDX-License-Identifier: MIT
 """
@@ -132,7 +133,8 @@ class Gantt(DumpCase):
         self.check(profiles.make(20, samples=300), "--start", "0.1", "--end", "0.2", start=0.1, end=0.2)
 
     def test_threads_seen_in_every_second_sample(self):
-        """Two threads run all the time, and are seen in turn; the third uses no CPU time while it is not seen."""
+        """Two threads run all the time, and are seen alternately; the third uses no CPU time while
+        it is not seen."""
         ms = 10**6
         profile = pbin.Profile({"target": "app", "cpu_time": 1, "times": 1, "samples": 8, "wall_ns": 8 * ms},
                                [pbin.Thread(t, 1, "w") for t in (1, 2, 3)],
@@ -156,7 +158,8 @@ class Gantt(DumpCase):
         self.assertTrue(part)
 
     def test_normalized_times(self):
-        """Times begin at 0 with the first sample shown, and have the distances that they had."""
+        """Times begin at 0 with the first sample shown; the distances between them are
+        unchanged."""
         path = self.write(profiles.make(22, samples=100))
         for kind in ("--samples", "--per-thread"):
             part = [float(r["time [s]"]) for r in self.csv(kind, "--start=0.03", path)]
@@ -218,7 +221,7 @@ class Info(DumpCase):
 
 class Narrow(DumpCase):
     def test_names_at_80_columns(self):
-        """Text leaves out columns rather than names, says which, and keeps the function."""
+        """Text omits columns rather than names, reports which, and keeps the function."""
         profile, name = profiles.make(3, samples=40), "a_function_with_a_name_of_35_letters"
         for at in profile.locations:
             at.binary = "a_library_with_a_long_name.so.12"

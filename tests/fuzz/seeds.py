@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Valid files of every kind, from the independent writers of tests/lib and from compilers: where fuzzing begins.
+"""Valid files of every kind, from the independent writers of tests/lib and from compilers: the
+beginning of fuzzing.
 
     python3 tests/fuzz/seeds.py FOLDER       writes FOLDER/TARGET/NAME
 
@@ -43,7 +44,8 @@ int shape::area(int v) const { int s = 0; for (int i = 0; i < v; i++) s += step(
 static __attribute__((noinline)) int cold(int v) { if (v > 100) __builtin_trap(); return step(v); }
 int main(int argc, char **) { shape s; return s.area(argc) + cold(argc); }
 """
-# Options that change what a compiler writes: versions of DWARF, wide offsets, split and compressed sections.
+# Options that change the output of a compiler: versions of DWARF, wide offsets, split and
+# compressed sections.
 VARIANTS = (("-gdwarf-5",), ("-gdwarf-4", "-gz=zlib"), ("-gdwarf-3",), ("-gdwarf-2", "-gstrict-dwarf"), ("-gdwarf64", "-O0"),
             ("-gdwarf-5", "-fdebug-types-section"), ("-g", "-gz=zlib-gnu"), ("-m32", "-gdwarf-4"), ("-gdwarf-5", "-ffunction-sections"))
 
@@ -56,7 +58,7 @@ def raw_seeds():
     times = [s.time_us * 1000 for s in run.samples]
     for pmu in "dfbBhHiIqQ":
         yield f"pperf-{pmu}", bytes([5, 0]) + raw.write(run, "pperf", pmu=pmu)
-    for value, pmu in enumerate([*"ddfbhiqBHIQ", 5]):  # as enum raw_value has them
+    for value, pmu in enumerate([*"ddfbhiqBHIQ", 5]):  # in the order of enum raw_value
         yield f"value-{value}", bytes([5, value]) + raw.write(run, "pperf", pmu=pmu)
     ext = raw.Extended({"command": "burn", "cpus": "2"}, [raw.Image(7, "/bin/burn", comm="burn"),
                                                          raw.Image(8, "/bin/sh", 5, 7, 0, raw.FORK, "sh")],
@@ -109,7 +111,7 @@ def pbin_seeds():
     parts = pbin.write(profiles.make(3, samples=400, threads=2, locations=8), 20, xxh3)
     for flags in (20, 28):
         yield f"parts-{flags}", bytes([flags]) + parts
-    bomb = pbin.Writer({"name": "x"}, xxh3)  # 2^30 definitions of nothing
+    bomb = pbin.Writer({"name": "x"}, xxh3)  # 2^30 empty definitions
     yield "bomb", b"\0" + bomb.finish()[:-40] + pbin.block("LOCN", struct.pack("<I", 1 << 30), xxh3)
     w = pbin.Writer({"name": "x", "keys": "binary,function,line"}, xxh3)
     w.put_runs([pbin.Run("x", 10**9, 5, 1, 10**6, 1)])
@@ -124,7 +126,7 @@ def pbin_seeds():
         with open(os.path.join(TESTS, "..", "samples", name + ".pbin"), "rb") as f:
             yield "sample-" + name, b"\4" + f.read()
     build = os.environ.get("BUILD", "build")
-    for keys in ("function", "thread,file,line", "binary,inline,comm"):  # and of our own: least squares
+    for keys in ("function", "thread,file,line", "binary,inline,comm"):  # and least squares, ours only
         full = pbin.write(profiles.make(9, samples=200, threads=3, locations=6), 50, xxh3)
         done = subprocess.run([os.path.join(build, "pbin-aggregate"), "-q", "--energy-model=fit", "-k", keys, "--format=pbin"], input=full,
                               capture_output=True, check=False)
@@ -217,7 +219,7 @@ def split_programs():
 
 
 def odd_programs():
-    """What compilers rarely write, or not for this machine."""
+    """Programs as compilers rarely make them, or not for this machine."""
     named = b"\0f@V_1\0f@@V_2\0_g\0resolve\0"
     symbols = elf.symbols(((1, elf.CODE, 16), (7, elf.CODE, 16), (14, elf.CODE, 0), (17, elf.CODE + 32, 16)))
     tables = [(".symtab", elf.SYMTAB, 0, 3, 24, symbols), (".strtab", elf.STRTAB, 0, 0, 0, named)]
@@ -388,7 +390,7 @@ def packed_seeds():
 
 def with_dictionary(xz):
     """An xz file that declares a dictionary of 4 GB."""
-    size = (xz[12] + 1) * 4  # of the block header: size, flags, filter, its properties, padding, CRC32
+    size = (xz[12] + 1) * 4  # of the header: size, flags, filter, its properties, padding, CRC32
     header = bytearray(xz[12:12 + size - 4])
     assert header[2] == 0x21
     header[4] = 40
@@ -406,7 +408,7 @@ def tool_seeds():
 
 
 def sample_of_burn():
-    """A profile of samples/burn, for what needs its symbols."""
+    """A profile of samples/burn, for commands that need its symbols."""
     binary = os.path.join(os.path.dirname(TESTS), "samples", "burn")
     symbols = subprocess.run(["nm", "-S", "--defined-only", binary], check=True, capture_output=True, text=True).stdout
     functions = [(int(f[0], 16), f[3]) for f in (line.split() for line in symbols.splitlines()) if len(f) == 4 and f[2] in "tT"]

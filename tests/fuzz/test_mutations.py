@@ -1,4 +1,5 @@
-"""Damaged profiles: whatever the bytes, tools exit with 0 or 1 and one error line, and leave no output after an error.
+"""Damaged profiles: for any bytes, tools exit with 0 or 1 and one error line, and leave no output
+after an error.
 
 The mutations of a seed are always the same; on a slow machine fewer of them are tried.
 SPDX-License-Identifier: MIT
@@ -62,7 +63,7 @@ def mutate(rng, data, others):
             other = rng.choice(others)
             begin = rng.randrange(len(other))
             data[at:at] = other[begin:begin + rng.randrange(1, 300)]
-        else:  # an edge value in a field: headers more often than the rest
+        else:  # an edge value in a field, more often in headers than in the rest
             at = rng.randrange(min(len(data), 64)) if rng.random() < 0.6 and data else at
             size = rng.choice([1, 2, 4, 8])
             value = rng.choice(EDGES) & ((1 << 8 * size) - 1)
@@ -84,7 +85,7 @@ def blocks(pbin):
 
 
 def mutate_blocks(rng, pbin):
-    """Damage inside blocks with corrected checksums, to reach the code after the check."""
+    """Damages blocks and corrects their checksums, to reach the code after the check."""
     head, found = blocks(pbin)
     for _ in range(rng.choice([1, 1, 2])):
         at = rng.randrange(len(found))

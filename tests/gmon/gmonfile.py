@@ -23,7 +23,7 @@ class Profile:
     histograms: list = field(default_factory=list)
     arcs: list = field(default_factory=list)  # (from, self, count)
     bits: int = 64
-    order: str = "<"  # as struct has it
+    order: str = "<"  # in the notation of struct
 
     @property
     def word(self):

@@ -28,8 +28,8 @@ def flat(elf, gmon):
 
 
 def graph(elf, gmon):
-    """Functions {name: (self, children, calls, recursive calls, in a cycle)}; arcs {(caller, callee): (self, children, count,
-    of)}, the first two None inside of cycles."""
+    """Functions {name: (self, children, calls, recursive calls, in a cycle)}; arcs {(caller,
+    callee): (self, children, count, of)}, the first two None inside cycles."""
     functions, arcs = {}, {}
     for entry in run("-q", elf, gmon).split("-----------------------------------------------"):
         above, primary = [], None
@@ -74,7 +74,8 @@ def ranges(elf):
 
 
 def reach(functions):
-    """(address, size, name), ascending -> (address, end, name): over the padding, not over the next one."""
+    """(address, size, name), ascending -> (address, end, name): extends over the padding, but not
+    over the next function."""
     result = []
     for i, (address, size, name) in enumerate(functions):
         end = address + size
@@ -86,7 +87,7 @@ def reach(functions):
 
 
 def credit(histogram, functions, bias=0):
-    """{name: samples}, exact; samples outside all functions are _unknown."""
+    """{name: samples}, exact; samples outside all functions belong to _unknown."""
     width = Fraction(histogram.high - histogram.low, len(histogram.bins))
     found = {}
     for i, count in enumerate(histogram.bins):

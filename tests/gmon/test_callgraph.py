@@ -1,5 +1,5 @@
-"""pbin-callgraph: the case for which gprof's answer is known, and its formats. tests/unit/callgraph.c has the
-arithmetic.
+"""pbin-callgraph: the case for which gprof's answer is known, and its formats.
+tests/unit/callgraph.c tests the arithmetic.
 
 SPDX-License-Identifier: MIT
 """
@@ -59,8 +59,8 @@ class Callgraph(tool.Case):
         self.assertNotIn("program", text)
 
     def test_text_of_terminals(self):
-        """Names are shortened to fit the line, unless --complete is given; binaries are left out where there is no
-        room."""
+        """Names are shortened to fit the line, unless --complete is given; binaries are omitted
+        where there is no room."""
         names = ("main", "std::vector<int, std::allocator<int> >::push_back(int const&)", "x" * 300, "cc", "dd")
         calls = [(names[NAMES.index(a)], names[NAMES.index(b)], n) for a, b, n in CALLS]
         file = self.file("c.pbin", self.pbin(names=names, calls=calls))
@@ -163,7 +163,7 @@ class Callgraph(tool.Case):
                 self.assertTrue(f.read().startswith(start))
 
     def test_through_aggregate(self):
-        """Aggregating keeps the arcs."""
+        """Aggregation keeps the arcs."""
         made = self.succeeds(["pbin-aggregate", "--format", "pbin"], stdin=self.pbin()).out
         mine, direct = self.json(data=made), self.json()
         self.assertEqual(mine["functions"], direct["functions"])

@@ -1,4 +1,4 @@
-"""gmon2pbin: every dialect, against gprof and against exact arithmetic.
+"""gmon2pbin: every dialect, compared with gprof and with exact arithmetic.
 
 SPDX-License-Identifier: MIT
 """
@@ -90,11 +90,12 @@ class Recorded(unittest.TestCase):
             self.assertGreater(sum(t for t, _ in theirs.values()), 0.05)
             for function, (time, _) in theirs.items():
                 with self.subTest(program=name, function=function):
-                    # printed to 0.01; a straddling bin is cut at 2-byte units by gprof
+                    # printed to 0.01; gprof cuts a straddling bin at 2-byte units
                     self.assertAlmostEqual(ours.get(function, 0), time, delta=0.0051 + 0.01 * 0.5)
 
     def test_exact(self):
-        """Against fractions: no digit is lost, whatever gprof prints. (glibc's own symbols have several names.)"""
+        """Compared with fractions: no digit is lost, whatever gprof prints. (glibc's own symbols
+        have several names.)"""
         for name in set(VARIANTS) - {"static"}:
             with open(self.gmon(name), "rb") as f:
                 data = f.read()
@@ -258,7 +259,7 @@ class Layouts(Case):
         self.same(times, {k: v / 1000 for k, v in self.expected(p.histograms).items()})
 
     def test_total_time(self):
-        """It is divided by samples, whatever the rate; nothing of it is lost."""
+        """The total time is divided by samples, at any rate; nothing of it is lost."""
         for rate in (0, 100):
             p = self.profile(rate=rate)
             file = self.file("gmon.out", gmonfile.bsd(p))
@@ -276,7 +277,7 @@ class Layouts(Case):
             self.assertEqual(ended.out, self.succeeds(["gmon2pbin", "-e", self.elf(), "-"], stdin=data).out)
 
     def test_ambiguous(self):
-        """21 arcs of 13 bytes are 13 of 21, if every byte may be a tag."""
+        """21 arcs of 13 bytes are also 13 arcs of 21 bytes, if every byte may be a tag."""
         data = b"gmon" + struct.pack("<i", 1) + bytes(12) + b"\1" * 273
         file = self.file("gmon.out", data)
         ended = self.fails(["gmon2pbin", "-e", self.elf(), file], file)
@@ -388,7 +389,8 @@ int __ta_entry(int n) { return second(n) - first(n); }
 
 
 class TrustedApplications(Case):
-    """Real programs of 32-bit and 64-bit ARM, in Thumb too, without the symbol __text_start and without anything."""
+    """Real programs of 32-bit and 64-bit ARM, also in Thumb, without the symbol __text_start and
+    without any symbols."""
     UUID = Programs.UUID
 
     def build(self, target, *flags):
@@ -406,7 +408,8 @@ class TrustedApplications(Case):
         return sorted((int(a, 16) & ~1, (int(a, 16) & ~1) + int(n), name) for a, n, name in set(found)), text
 
     def gmon(self, elf, bits):
-        """A bin of 2 bytes with one sample at each place in the functions, relative to .text + 32."""
+        """A bin of 2 bytes with one sample at each place in the functions, relative to .text +
+        32."""
         functions, text = self.functions(elf)
         high = max(end for _, end, _ in functions)
         bins = [int(any(b <= text + 2 * i < e for b, e, _ in functions)) for i in range((high - text + 1) // 2)]
@@ -424,7 +427,7 @@ class TrustedApplications(Case):
                 self.assertIn(f"no symbol __text_start: assuming that its code begins at {text:#x}", self.made.err)
                 self.assertEqual(samples, want)
                 self.assertGreaterEqual(set(want), {"first", "second", "__ta_entry"})
-                # with the symbol; and with nothing but a segment of code, whose beginning it must then be
+                # with the symbol; and with only a segment of code, whose beginning it must then be
                 named = elf + ".named"
                 subprocess.run(["llvm-objcopy-14", "--add-symbol=__text_start=.text:0", elf, named], check=True)
                 os.replace(named, elf)

@@ -1,4 +1,4 @@
-"""pbin2gmon: what it writes, read by gprof, by gmon2pbin and field by field.
+"""pbin2gmon: its output, read by gprof, by gmon2pbin and field by field.
 
 SPDX-License-Identifier: MIT
 """
@@ -34,7 +34,8 @@ class Made(tool.Case):
         cls.pie = program.Program(program.build(holder.name, "pie", flags=["-pie", "-fPIE"]), BASE)
 
     def pbin(self, prog, weights, samples=2000, step=10**6, elsewhere=0, extra=()):
-        """WEIGHTS: {function: samples of 1000}; each sample is STEP ns of CPU time. ELSEWHERE: samples outside."""
+        """WEIGHTS: {function: samples of 1000}; each sample has STEP ns of CPU time. ELSEWHERE:
+        samples outside the program."""
         rng = random.Random(3)
         names = [n for n, w in weights.items() for _ in range(w * samples // 1000)]
         rng.shuffle(names)
@@ -184,7 +185,8 @@ class Again(tool.Case):
         self.assertEqual(ended.out, gmonfile.gnu(Profile([h])))
 
     def test_recorded(self):
-        """gprof prints the same for a file converted to pbin and back; 2-byte bins where glibc's were wider."""
+        """gprof prints the same for a file that was converted to pbin and back; with 2-byte bins
+        where glibc's were wider."""
         source = self.file("p.c", b"""
             volatile unsigned long sink;
             __attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) sink += i; }
@@ -203,7 +205,7 @@ class Again(tool.Case):
 
 
 class Hidden(tool.Case):
-    """Local functions with $ or . in their names, as Rust and the compilers' own passes make them."""
+    """Local functions with $ or . in their names, as made by Rust and by passes of compilers."""
     NAMES = {"closure": "_ZN3abc28_$u7b$$u7b$closure$u7d$$u7d$17h4d61d863015b0077E", "part": "plain.part.0", "inner": "plain.llvm.77"}
     SHOWN = {"closure": "abc::{{closure}}", "part": "plain.part.0", "inner": "plain.llvm.77", "open": "glob$al", "plain": "plain"}
 
@@ -246,7 +248,7 @@ class Hidden(tool.Case):
                              {self.SHOWN[n]: w / 100 for n, w in weights.items()})
 
     def test_table(self):
-        """All functions once, by address."""
+        """The table contains each function once, by address."""
         path = self.build()
         made = self.file("run.pbin", self.succeeds(["prof2pbin", "-q", "-s", self.folder], stdin=raw.write(raw.Run(
             [raw.Sample(0, [raw.Thread(7, program.executable_segment(path)[1] + 64, 10**6)], 10**15)], [program.Program(path).map], 1000,
@@ -265,7 +267,7 @@ class Hidden(tool.Case):
 
 class Sampled(tool.Case):
     def test_burn(self):
-        """sampler -> prof2pbin -> pbin2gmon -> gprof: the same functions, the same shares."""
+        """sampler -> prof2pbin -> pbin2gmon -> gprof: the same functions with the same shares."""
         burn = os.path.join(tool.BUILD, "samples/burn")
         recorded = os.path.join(self.folder, "run.bin")
         self.succeeds(["sampler", "-q", "-o", recorded, "--", burn, "1.5"], timeout=60)

@@ -1,4 +1,5 @@
-"""gperf2pbin: profiles made here against arithmetic, a recorded one against google-pprof, and damaged ones.
+"""gperf2pbin: profiles made here are compared with arithmetic, a recorded one with google-pprof;
+and damaged ones.
 
 recorded/cpu.txt is what `google-pprof --text burn cpu.prof` printed for samples/cpu.prof.xz.
 
@@ -76,7 +77,7 @@ class Made(GperfCase):
             self.assertEqual("its period is 1000 us, but many kernels end at most one in 4 ms" in ended.err, warns, (period, argv))
 
     def test_unloaded_libraries(self):
-        """Mappings are those at the end."""
+        """The mappings are those at the end of the run."""
         for outside, warns in ((0, False), (9, False), (11, True), (100, True)):
             data = write([(n, [pc]) for n, pc in ((outside, 0x12345678), (100 - outside, 0x401000)) if n > 0])
             err = self.succeeds(["gperf2pbin"], stdin=data).err
@@ -109,7 +110,7 @@ class Bad(tool.Case):
         for at in tool.places(1, len(data)):
             ended = tool.run(["gperf2pbin", "-q"], stdin=data[:at])
             start = len(data) - len(MAPS)
-            whole = at == start or (at > start and data[at - 1:at] == b"\n")  # whether mappings follow cannot be seen
+            whole = at == start or (at > start and data[at - 1:at] == b"\n")  # missing mappings are not noticed
             if ended.status != 0 or not whole:
                 self.assertEqual((ended.status, ended.out, ended.err.count("\n")), (1, b"", 1), at)
         kept = self.succeeds(["gperf2pbin", "--salvage"], stdin=data[:20 + 20 + 11])

@@ -1,4 +1,5 @@
-"""Small files that expand: memory, time and output stay in proportion to the real contents of the file.
+"""Small files that expand: memory, time and output are in proportion to the real contents of the
+file.
 
 SPDX-License-Identifier: MIT
 """
@@ -17,7 +18,7 @@ from fast_xxh3 import xxh3
 from rawprofile import Map, Run, Sample, Thread
 
 MB = tool.MB
-OUTPUT = 64 * MB  # more than any of these files may make a tool write
+OUTPUT = 64 * MB  # the limit for the output of a tool with any of these files
 
 
 def column(width, base):
@@ -26,7 +27,8 @@ def column(width, base):
 
 class Case(tool.Case):
     def small(self, argv, statuses=(0, 1), most=192 * MB, seconds=10, output=OUTPUT, **more):
-        """ARGV ends by itself, with little memory and output, and one error line at most. Returns the result of tool.run."""
+        """ARGV ends by itself, with little memory and output, and at most one error line. Returns
+        the result of tool.run."""
         sink = os.path.join(self.folder, "sink")
         with open(sink, "wb") as out:
             ended = tool.run(argv, timeout=12 * seconds if tool.is_asan() else seconds, peak=True, stdout=out, **more)
@@ -46,7 +48,8 @@ def profile(**meta):
 
 
 def packed(parts):
-    """PARTS compressed by bzip2, never all in memory: the peak memory of this process would count as that of the tool."""
+    """PARTS compressed by bzip2, never in memory as a whole: the peak memory of this process would
+    count as that of the tool."""
     packer = bz2.BZ2Compressor()
     return b"".join(packer.compress(p) for p in parts) + packer.flush()
 
@@ -160,7 +163,8 @@ class Symbols(Case):
         self.assertLess(os.path.getsize(self.folder + "/out.pbin"), 32 * MB)
 
     def test_versioned_names_that_overlap(self):
-        """Names are copied without their version: one at each byte would be 2 GB."""
+        """Names are copied without their version: a name that begins at each byte would take 2
+        GB."""
         count, long = 5000, 400_000
         names = b"\0" + bytes(97 + i * i % 23 for i in range(long)) + b"@GLIBC_2.2\0"
         table = elf.symbols((1 + i, elf.CODE + 16 * i, 16) for i in range(count))
@@ -169,7 +173,7 @@ class Symbols(Case):
         self.assertIn("overlap", ended.err)
 
     def stubs(self, count, names, symbols, relocation):
-        """COUNT entries of .plt, and a RELOCATION (number) for the slot of each."""
+        """COUNT entries of .plt, and a RELOCATION (number) for each slot."""
         slots = 0x100000
         code = b"".join(b"\xff\x25" + struct.pack("<i", slots + 8 * i - (8 * i + 6)) + bytes(2) for i in range(count))
         relocations = b"".join(struct.pack("<QQq", slots + 8 * i, *relocation(i)) for i in range(count))
@@ -178,7 +182,8 @@ class Symbols(Case):
                                 (".symtab", elf.SYMTAB, 0, 3, 24, symbols)])
 
     def test_names_of_stubs_that_overlap(self):
-        """As slots of functions, 80,000 parts of a name, and as slots whose resolver has a name of a megabyte."""
+        """80,000 parts of a name as slots of functions, and as slots whose resolver has a name of a
+        megabyte."""
         count, long = 80_000, 1_000_000
         names = b"\0" + bytes(97 + i * i % 23 for i in range(long)) + b"\0"
         symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", 1 + i, 0x12, 0, 0, 0, 0) for i in range(count))
@@ -211,7 +216,8 @@ class Symbols(Case):
         self.assertIn("demangled", ended.err)
 
     def doubling(self, number):
-        """f<number>(A<int, int>, B<A<int, int>, A<int, int> >, ...): each contains the previous one twice."""
+        """f<number>(A<int, int>, B<A<int, int>, A<int, int> >, ...): each argument contains the
+        previous one twice."""
         out = b"_Z6f%05d1AIiiE" % number
         last = b"S0_"
         for i in range(10):
@@ -238,7 +244,8 @@ class Symbols(Case):
         return elf.write(4096, self.debug(body, abbreviations))
 
     def test_code_that_sections_share(self):
-        """Each as an instruction per byte, which are rows of a CSV file."""
+        """Sections that share code with an instruction per byte: each instruction is a row of a CSV
+        file."""
         def shared(flags, data):
             return elf.write(4096, [(f".text{i}", elf.PROGBITS, 6 | flags, 0, 0, data if i == 0 else 2) for i in range(100)])
         packed = struct.pack("<IIQQ", 1, 0, 15 * MB, 1) + zlib.compress(bytes(15 * MB), 9)

@@ -1,4 +1,4 @@
-"""Names of files may contain any byte: what the sampler writes, prof2pbin reads.
+"""Names of files may contain any byte: prof2pbin reads what the sampler writes.
 
 SPDX-License-Identifier: MIT
 """
@@ -70,7 +70,7 @@ class Labels(tool.Case):
 
 
 class Recorded(tool.Case):
-    """Programs whose names contain all bytes, recorded by either engine."""
+    """Programs whose names contain all bytes, recorded by each engine."""
 
     def program(self, name):
         path = os.path.join(os.fsencode(self.folder), name)
@@ -102,7 +102,7 @@ class Recorded(tool.Case):
                 self.check(self.record("ptrace", path), path if name.count(b"\n") < 2 else path.replace(b"\\012", b"\n"))
 
     def test_short_names(self):
-        """The kernel keeps 15 bytes of a name as that of the thread."""
+        """The kernel keeps 15 bytes of a program's name as the name of the thread."""
         for at in range(0, len(ALL), 15):
             path = self.program(ALL[at:at + 15])
             with self.subTest(path):

@@ -1,4 +1,4 @@
-"""Many binaries, few descriptors: few processes, and no name is lost without a warning.
+"""Many binaries, few descriptors: few processes are started, and no name is lost without a warning.
 
 SPDX-License-Identifier: MIT
 """
@@ -44,7 +44,8 @@ class Many(tool.Case):
 
     @unittest.skipIf(tool.is_asan(), "a sanitizer has its own functions")
     def test_missing_files(self):
-        """If many files are missing, the tool does not try each in each folder; existing ones are found."""
+        """If many files are missing, the tool does not search for each in each folder; existing
+        files are found."""
         library, log, out = (os.path.join(self.folder, name) for name in ("fail.so", "log", "out.pbin"))
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inject", "fail.c")
         subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library, source], check=True)
@@ -81,7 +82,7 @@ class Many(tool.Case):
         self.assertEqual(self.names((64, 1024)), (COUNT, ""))
 
     def test_few_workers(self):
-        """A descriptor for each binary, and not two."""
+        """The tool needs one descriptor for each binary, not two."""
         self.assertEqual(self.names((COUNT + 50, COUNT + 50)), (COUNT, ""))
 
     def test_few_descriptors(self):
@@ -90,7 +91,7 @@ class Many(tool.Case):
             self.assertEqual(self.names((limit, limit)), (COUNT, ""))
 
     def test_too_few_descriptors(self):
-        """Files that cannot be opened are named."""
+        """The files that cannot be opened are named."""
         known, messages = self.names((6, 6))
         self.assertLess(known, COUNT)
         self.assertIn("Too many open files", messages)

@@ -1,4 +1,5 @@
-"""Labels that name devices and pipes: never opened. Many missing files: few messages.
+"""Labels that name devices and pipes: these are never opened. Many missing files cause few
+messages.
 
 SPDX-License-Identifier: MIT
 """

@@ -60,28 +60,28 @@ class Same(tool.Case):
         return [self.succeeds(["pbin-aggregate", "-q", *argv, *table], **more).out for table in tables]
 
     def ways(self, argv, data, suffix):
-        """(what, output of ARGV) for DATA as a file and as a pipe, packed in every way."""
+        """(how, output of ARGV) for DATA as a file and as a pipe, packed in every way."""
         for what, packed in packings(data).items():
             path = self.file("in" + suffix, packed)
             yield what + " file", self.succeeds([*argv, path]).out
             yield what + " pipe", self.succeeds(argv, stdin=packed).out
 
     def all_equal(self, outputs, what):
-        """Returns the one that all are."""
+        """Checks that all outputs are equal, and returns that output."""
         (first_name, first), *rest = outputs
         for name, out in rest:
             self.assertEqual(out, first, f"{what}: {name} differs from {first_name}")
         return first
 
     def test_raw_profiles(self):
-        """Byte order and layout are those of the dialects that have them."""
+        """Byte orders and layouts are varied for the dialects that have them."""
         for seed in range(SEEDS):
             for dialect in raw.DIALECTS:
                 current = dialect.startswith("intrvelf")
                 run = random_run(seed, raw.CURRENT if current else raw.POWER)
                 argv = ["prof2pbin", "-q", "--no-dwarf", "-n", "x", *(["-v", "5"] if current else [])]
                 outputs = []
-                # neither threads nor samples, which a model of energy needs
+                # it has neither threads nor samples, which an energy model needs
                 tables = TABLES if dialect != "intrvelf-aggregated" else TABLES[:1]
                 for order in "<>":
                     for late in (False, True) if dialect != "intrvelf-aggregated" else (False,):
@@ -109,7 +109,7 @@ class Same(tool.Case):
             self.assertIn(b"leaf", self.all_equal(outputs, f"seed {seed}")[0])
 
     def test_aggregated_in_any_order(self):
-        """The sums of runs, by any way and in any order."""
+        """The sums of runs, passed in any way and in any order."""
         for seed in range(SEEDS):
             data = [pbin.write(profiles.make(seed * 3 + i, samples=150), 40, xxh3) for i in range(3)]
             paths = [self.file(f"{i}.pbin", d) for i, d in enumerate(data)]

@@ -1,4 +1,5 @@
-"""Names with every code point, and those that do something in a format, through every tool and format of output.
+"""Names with every code point, and names with a meaning in a format, in every tool and output
+format.
 
 SPDX-License-Identifier: MIT
 """
@@ -18,7 +19,7 @@ import pbin
 import tool
 from fast_xxh3 import xxh3
 
-# What no output may contain: controls, invisible characters and those that reorder text.
+# Characters that no output may contain: controls, invisible characters and those that reorder text.
 CATEGORIES = ("Cc", "Cf", "Zl", "Zp")
 VISIBLE_FORMATS = {*range(0x600, 0x606), 0x6dd, 0x70f, 0x890, 0x891, 0x8e2, 0x110bd, 0x110cd,  # Arabic, Kaithi signs
                    *range(0x13430, 0x13440)}  # of hieroglyphs
@@ -30,7 +31,8 @@ def is_forbidden(code):
 
 
 def any_of(codes):
-    """A pattern of ranges: re compares with each in turn, as far as it has no table."""
+    """A pattern of ranges: re compares with each range in turn, except for characters for which it
+    has a table."""
     codes = [c for c in codes if is_forbidden(c) and c != ord("\n")]
     first = [c for c in codes if c - 1 not in codes]
     last = [c for c in codes if c + 1 not in codes]
@@ -41,7 +43,7 @@ FORBIDDEN = any_of(range(0x10000)), any_of(range(0x10000, 0x110000))  # it has a
 
 
 def forbidden(text):
-    """A match of a character that no output may contain, or None."""
+    """The match of a character that no output may contain, or None."""
     return FORBIDDEN[0].search(text) or FORBIDDEN[1].search(text)
 
 
@@ -68,7 +70,8 @@ class Case(tool.Case):
 
 @functools.lru_cache(maxsize=None)
 def all_code_points(step=256):
-    """Names with STEP code points each. Under sanitizers, an eighth of those above 0xffff, which have no paths of their own."""
+    """Names with STEP code points each. Under sanitizers, an eighth of those above 0xffff, for
+    which the tools have no special paths."""
     names = []
     for first in [*range(0, 0x10000, step), *tool.some(range(0x10000, 0x110000, step), 8)]:
         text = "".join(chr(c) for c in range(first, first + step) if c != 0 and not 0xd800 <= c < 0xe000)
@@ -79,7 +82,7 @@ def all_code_points(step=256):
 
 class AllCodePoints(Case):
     def harmless(self, data, lines):
-        text = data.decode("utf-8")  # fails where it is not
+        text = data.decode("utf-8")  # raises an error if it is not UTF-8
         found = forbidden(text.replace("\r\n", "\n"))
         self.assertIsNone(found, found and (hex(ord(found[0])), text[found.start() - 20:found.end() + 20]))
         self.assertEqual(text.count("\n"), lines)
@@ -162,7 +165,7 @@ class AllCodePoints(Case):
                                                                 (".strtab", elf.STRTAB, 0, 0, 0, table)]))
 
     def test_symbols(self):
-        """By the tools that print names of ELF files as they read them."""
+        """Tools that print names of ELF files as they read them."""
         names = all_code_points(4096)
         path = self.program([*names, 'a"b,\x1b'])
         addresses = [hex(elf.CODE + 16 * i) for i in range(len(names) + 1)]
@@ -208,7 +211,7 @@ class Csv(Case):
             self.assertNotRegex(cell, r"^[ \t\r]*[-=+@\uff1d\uff0b\uff0d\uff20]")
         self.assertEqual({c.lstrip("'") for c in cells},
                          {n.replace("\t", "\\x09").replace("\r", "\\x0d").lstrip("'") for n in self.NAMES})
-        for line in out.splitlines()[1:]:  # quoted: another separator does not make another cell
+        for line in out.splitlines()[1:]:  # in quotes, other separators do not begin another cell
             self.assertTrue(line.startswith('"'), line)
 
 

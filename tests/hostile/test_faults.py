@@ -1,4 +1,4 @@
-"""Calls that fail, one after the other: no tool succeeds silently with another result.
+"""Calls that fail, one after the other: no tool succeeds silently with a different result.
 
 After each: the old output or the complete new one, the exit status and a message, no temporary file, no child.
 A fault that costs names only may be a warning.
@@ -64,7 +64,7 @@ class Case(tool.Case):
         return ended.stderr, {name: count for name, count in counts.items() if name in FAULTS}
 
     def chosen(self, count):
-        """All numbers up to COUNT, or the first ones, the last ones, and some of the others."""
+        """All numbers up to COUNT, or the first, the last, and some of the others."""
         return range(1, count + 1) if count <= 12 else [*range(1, 7), *range(7, count - 2, max(1, count // 10)), *range(count - 2, count + 1)]
 
     def content(self, out):
@@ -72,8 +72,8 @@ class Case(tool.Case):
             return f.read()
 
     def names(self, data, tool_name):
-        """The contents of a result. A profile may have the same names from the same file under another path,
-        such as /lib for /usr/lib, if the recorded path cannot be read."""
+        """The contents of a result. If the recorded path cannot be read, a profile may have the
+        same names from the same file under another path, such as /lib for /usr/lib."""
         if tool_name != "prof2pbin":
             return data
         profile = os.path.join(self.shared, "names.pbin" + (".bz2" if data.startswith(b"BZ") else ""))
@@ -98,7 +98,7 @@ class Case(tool.Case):
         self.assertEqual(sorted(os.listdir(self.folder)), [os.path.basename(out)], where)
 
     def each(self, argv, suffix, path="", only=None, **more):
-        """Makes each call of ARGV, which gets -o FILE, fail in turn."""
+        """Runs ARGV, which gets -o FILE, and makes each call fail in turn."""
         out, old = os.path.join(self.folder, "out" + suffix), b"old"
         argv = [*argv, "-o", out]
         with open(out, "wb") as f:  # an existing file needs more calls
@@ -123,11 +123,11 @@ class EachTool(Case):
         self.assertGreater(self.each(["prof2pbin", self.raw], ".pbin")["pread"], 5)
 
     def test_prof2pbin_binary(self):
-        """Every read of the file that has the names."""
+        """Every read of the file that contains the names."""
         self.each(["prof2pbin", self.raw], ".pbin", path="samples/burn", only=("pread", "open"))
 
     def test_prof2pbin_debug_file(self):
-        """Stripped, with the debug information elsewhere."""
+        """A stripped program with its debug information in another file."""
         program, debug = (os.path.join(self.shared, name) for name in ("stripped", "stripped.debug"))
         subprocess.run(["objcopy", "--only-keep-debug", BURN, debug], check=True)
         subprocess.run(["objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", BURN, program], check=True)
@@ -156,7 +156,8 @@ class EachTool(Case):
         self.each(["prof2pbin", packed], ".pbin.bz2", only=("read", "write", "open", "mmap", "fsync"))
 
     def test_salvage(self):
-        """Where a read fails, the profile does not end: what a killed sampler left, and a profile that was cut."""
+        """A failed read does not count as the end of the profile: the file of a killed sampler, and
+        a truncated profile."""
         samples = [rawprofile.Sample(1.0, [rawprofile.Thread(7, 0x401000 + i % 64, 1000 * i)], i) for i in range(8000)]
         run = rawprofile.Run(samples, [rawprofile.Map(0x401000, 64, "none")], 8000, kind=rawprofile.POWER)
         times = [1000 * i for i in range(8000)]
@@ -249,8 +250,9 @@ class EachTool(Case):
 
 
 class Sampler(Case):
-    """What it records differs from run to run, so that facts are compared: programs, threads, most of the CPU time. The
-    command, which has no faults, always runs to its end if it began."""
+    """The output of the sampler differs from run to run, so that facts are compared: programs,
+    threads, most of the CPU time. The command, in which no calls fail, always runs to its end if it
+    began."""
 
     SECONDS = 0.1
     FEW = int(os.environ.get("PBIN_FAULTS", "1"))  # of each kind of call; make torture tries more
@@ -263,7 +265,7 @@ class Sampler(Case):
         return ["/bin/sh", "-c", f"echo > {begun}; {BURN} {self.SECONDS}; echo $? > {ended}"], begun, ended
 
     def facts(self, out):
-        """What every recording of the command has."""
+        """The facts that every recording of the command has."""
         profile = os.path.join(self.shared, "facts.pbin")
         self.succeeds(["prof2pbin", "-q", "--no-dwarf", "-o", profile, out])
         dumped = json.loads(self.succeeds(["pbin-dump", "--format=json", profile]).out)
@@ -274,7 +276,7 @@ class Sampler(Case):
         return sorted(dumped if isinstance(dumped, dict) else dumped[0])
 
     def await_end(self, begun, ended, where):
-        """If the sampler died, its command may still run."""
+        """If the sampler died, its command may still be running."""
         end = time.monotonic() + 20
         while os.path.exists(begun) and not (os.path.exists(ended) and self.content(ended)) and time.monotonic() < end:
             time.sleep(0.01)
@@ -290,7 +292,7 @@ class Sampler(Case):
         self.assertEqual(dumped["profile"]["dialect"][:7], "sampler", where)
 
     def check_one(self, engine, fault, good):
-        """Returns what a failure leaves: "nothing", the "profile" or its "part"."""
+        """Returns the result of a failure: "nothing", the "profile" or its "part"."""
         out = os.path.join(self.folder, "out.bin")
         with open(out, "wb") as f:
             f.write(b"old")
@@ -303,7 +305,7 @@ class Sampler(Case):
         left = "nothing"
         if done.returncode == 1:
             self.assertTrue(text.startswith("sampler: "), where)
-            if self.content(out) != b"old":  # documented: part of the profile is missing
+            if self.content(out) != b"old":  # documented: a part of the profile is missing
                 self.assertIn(f"{out} contains what was recorded until then", text, where)
                 self.assertFalse(os.path.exists(part), where)
                 self.assert_has_samples([out], where)
@@ -320,7 +322,7 @@ class Sampler(Case):
         return left
 
     def calls(self, engine):
-        """How often a run without faults, which writes out.bin, calls each function."""
+        """The number of calls of each function in a run without faults, which writes out.bin."""
         return self.counts(["sampler", "-q", f"--engine={engine}", "-o", os.path.join(self.folder, "out.bin"), "--",
                             *self.command()[0]])[1]
 
@@ -337,19 +339,20 @@ class Sampler(Case):
                     self.check_one(engine, fault, good)
 
     def test_no_room_from_the_start(self):
-        """Before the first sample nothing is left; after it, a profile of what there was."""
+        """Before the first sample, nothing remains; after it, a profile of the samples so far."""
         left = [self.check_one("perf", f"write:{number}:{errno.ENOSPC}", None) for number in range(3, 9)]
         self.assertEqual(left, sorted(left, key=["nothing", "profile"].index))
         self.assertEqual({*left}, {"nothing", "profile"})
 
     def test_out_of_memory(self):
-        """The unfinished file is named once it has a sample."""
+        """The unfinished file is named if it contains a sample."""
         count = self.calls("perf")["alloc"]  # after nine tenths of them the command has ended
         left = [self.check_one("perf", f"alloc:{count * tenths // 10}:{errno.ENOMEM}+", None) for tenths in (1, 9)]
         self.assertEqual(left, ["nothing", "part"])
 
     def test_part_that_remains(self):
-        """It would block the next recording: with a profile, and without a command to sample."""
+        """An unfinished file would block the next recording: with a profile, and without a command
+        to sample."""
         out = os.path.join(self.folder, "out.bin")
         for command, status in ((self.command()[0], 0), (["./none"], 127)):
             done = self.run_with(f"unlink:1:{errno.EIO}+", ["sampler", "-q", "-o", out, "--", *command])
@@ -375,7 +378,8 @@ class Breakpoints(Case):
             return f.read().count(BURN + ":")
 
     def test_removal(self):
-        """An event is busy while the kernel still closes counters; one that cannot be removed is removed by the next run."""
+        """An event is busy while the kernel closes its counters; an event that cannot be removed is
+        removed by the next run."""
         argv = ["funcmeter", "--count", "--method=uprobe", "-o", os.path.join(self.folder, "out.csv"), "burn:burn_50", "--", BURN, "0.01"]
         last = self.counts(argv)[1]["write"]
         for fault, warns in ((f"write:{last}:{errno.EBUSY}", False), (f"write:{last}:{errno.EIO}", True), ("none:0:0", False)):

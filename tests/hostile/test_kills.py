@@ -1,5 +1,6 @@
-"""Tools that are killed at random moments: the old output or the complete new one, no other file but those that the
-manuals name, no process left; what the sampler had recorded can be salvaged, and its command ends as the manual says.
+"""Tools are killed at random moments: the old output or the complete new one remains, no other
+files except those that the manuals name, no process. The data that the sampler recorded can be
+salvaged, and its command ends as the manual describes.
 
 PBIN_KILLS=N kills each tool N times in place of a few; run this file by "python3 -m unittest" for that, as make torture
 does.
@@ -55,7 +56,8 @@ def all_gone(session, seconds):
 
 
 def waited(pids):
-    """How long the processes were ready to run and had no CPU, together [s]. One that still waits is not counted."""
+    """How long the processes were ready to run without a CPU, together [s]. A wait that has not
+    ended is not counted."""
     total = 0
     for pid in pids:
         try:
@@ -86,7 +88,7 @@ class Case(tool.Case):
         os.mkdir(self.work)
 
     def start(self, argv, stdin=None):
-        # LeakSanitizer reports when it is killed, which is not a finding
+        # LeakSanitizer reports when it is killed, which is not an error of the tool
         options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
         env = dict(tool.environment(), TMPDIR=self.temporary, ASAN_OPTIONS=options)
         return subprocess.Popen([tool.path(argv[0]), *map(str, argv[1:])], env=env, cwd=self.work, stdin=stdin,
@@ -99,7 +101,7 @@ class Case(tool.Case):
             return f.read()
 
     def unkilled(self, argv, stdin=None):
-        """How long it takes [s]."""
+        """The time that it takes [s]."""
         begin = time.monotonic()
         process = self.start(argv, stdin and open(stdin, "rb"))
         error = process.communicate(timeout=60)[1]
@@ -107,8 +109,8 @@ class Case(tool.Case):
         return time.monotonic() - begin
 
     def killed_once(self, argv, number, after, stdin):
-        """Its process, status and messages. self.killed is when that was [s since boot], less what its session waited
-        for a CPU."""
+        """Its process, status and messages. Sets self.killed to the time of the kill [s since
+        boot], minus the time that its session waited for a CPU."""
         process = self.start(argv, stdin and open(stdin, "rb"))
         time.sleep(after)
         self.killed = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -137,7 +139,7 @@ class Case(tool.Case):
             self.assertIn(self.content(out), (b"old", good) if status != 0 else (good,), where)
             self.assertTrue(all_gone(pid, 2), where + f": {members(pid)} left")
             others = sorted(set(os.listdir(self.work)) - {os.path.basename(out)})
-            if number == signal.SIGKILL:  # documented: only that, at one moment
+            if number == signal.SIGKILL:  # documented: only this signal, at one moment
                 for name in [n for n in others if re.fullmatch(re.escape(os.path.basename(out)) + r"\.\d+-\d+\.tmp", n)]:
                     self.assertEqual(self.content(os.path.join(self.work, name)), good, where)
                     os.unlink(os.path.join(self.work, name))
@@ -153,7 +155,7 @@ class Tools(Case):
         self.each(["prof2pbin", "-q", "-n", "x", self.raw], ".pbin")
 
     def test_prof2pbin_pipe(self):
-        """A pipe is spooled."""
+        """A pipe is copied to a temporary file."""
         self.each(["prof2pbin", "-q", "-n", "x"], ".pbin.bz2", os.path.join(SAMPLES, "out.bin.bz2"))
 
     def test_pbin_aggregate(self):
@@ -235,8 +237,8 @@ class Sampler(Case):
                               capture_output=True, check=False)
 
     def check_kill(self, out, began, where):
-        """The command goes on; what was recorded is in OUT.part, or already in OUT, which appears a moment before
-        OUT.part ends."""
+        """The command continues; the recorded data are in OUT.part, or already in OUT, which
+        appears a moment before OUT.part is removed."""
         part = out + ".part"
         if self.content(out) != b"old":
             done = self.complete(out)
@@ -284,7 +286,7 @@ class Sampler(Case):
         self.assertGreater(salvaged, 0, "no kill came in time")
 
     def test_while_it_starts(self):
-        """As soon as OUT.part exists, a signal leaves none."""
+        """As soon as OUT.part exists, a signal leaves neither file."""
         out = os.path.join(self.work, "out.bin")
         for i in range(30):
             process = self.start(["sampler", "-q", f"--engine={('perf', 'ptrace')[i % 2]}", "-o", out, "--", "sleep", "0.3"])
@@ -304,13 +306,14 @@ class Sampler(Case):
 
 @unittest.skipIf(platform.machine() != "x86_64", "funcmeter is for x86-64")
 class Funcmeter(Case):
-    """Signals go to the command, and its calls until then are written. SIGKILL loses these, but the command continues."""
+    """Signals are passed to the command, and its calls up to then are written. SIGKILL loses these,
+    but the command continues."""
 
     def check_kill(self, out, number, status, where):
-        """Was the tool itself killed?"""
+        """Returns whether the tool itself was killed."""
         if number == signal.SIGKILL and status != 0:
             self.assertEqual(status, -number, where)
-            if self.content(out) != b"old":  # it was killed between its last write and its end
+            if self.content(out) != b"old":  # killed between its last write and its end
                 self.assertEqual(len(self.content(out).splitlines()), self.lines, where)
             return True
         if self.content(out) == b"old":  # before the program that has the functions began

@@ -1,4 +1,5 @@
-"""Endless pipes, and compressed ones: refused by their first bytes, before anything is copied to $TMPDIR.
+"""Endless pipes, and compressed ones: refused on account of their first bytes, before anything is
+copied to $TMPDIR.
 
 SPDX-License-Identifier: MIT
 """
@@ -18,7 +19,7 @@ MB = tool.MB
 
 class Endless(tool.Case):
     def refused(self, argv, text):
-        """ARGV ends although the pipe does not."""
+        """ARGV ends although the pipe does not end."""
         with subprocess.Popen(["yes", text], stdout=subprocess.PIPE) as source:
             try:
                 ended = tool.run(argv, stdin=source.stdout, timeout=10)
@@ -42,7 +43,7 @@ class Endless(tool.Case):
 
 
 class Closed(tool.Case):
-    """The reader of standard output has gone."""
+    """The reader of standard output has ended."""
     def status(self, *argv):
         reader, writer = os.pipe()
         os.close(reader)
@@ -57,7 +58,7 @@ class Closed(tool.Case):
                 self.assertEqual(self.status(name, option), 0, (name, option))
 
     def test_the_command_inherits_the_signal(self):
-        """It is ignored in the command only if it is ignored in the sampler."""
+        """The signal is ignored in the command only if it is ignored in the sampler."""
         read = ["sh", "-c", "grep SigIgn /proc/self/status"]
         for ignored in (False, True):
             ended = subprocess.run([tool.path("sampler"), "-q", "-o", self.folder + "/x.bin", "--", *read], capture_output=True, text=True,
@@ -68,7 +69,7 @@ class Closed(tool.Case):
 
 class Zeros(tool.Case):
     def test_bzip2_of_a_gigabyte(self):
-        """785 bytes; nothing of it is written."""
+        """A file of 785 bytes; nothing is written."""
         small = bz2.compress(bytes(64 * MB))
         raw = small * 16
         for name, data in (("zeros", raw), ("an endless spool", bz2.compress(bytes(32) + rawprofile.SIGNATURE) + raw)):
@@ -82,7 +83,7 @@ class Zeros(tool.Case):
 
 class Full(tool.Case):
     def test_no_room(self):
-        """Data that does not fit causes an error with the room that it needs."""
+        """Data that do not fit cause an error that reports the room needed."""
         if os.getuid() != 0:
             self.skipTest("needs root, to mount a small file system")
         raw = self.file("in.bin", b"\1" + bytes(31) + bytes(8 * MB))

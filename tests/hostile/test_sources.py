@@ -1,4 +1,4 @@
-"""pbin-annotate shows sources, not any file that a profile names.
+"""pbin-annotate shows sources, not arbitrary files that a profile names.
 
 SPDX-License-Identifier: MIT
 """
@@ -117,7 +117,7 @@ class Refused(Case):
                 self.refused(path, "--source-path", "/dev", "--source-path", self.here, stdin=SECRET.encode())
 
     def test_large(self):
-        """A hole of a terabyte takes no room and would take an hour to read."""
+        """A hole of a terabyte takes no room on disk, but would take an hour to read."""
         path = self.write("here", "a.c")
         os.truncate(path, 1 << 40)
         self.assertEqual(self.refused("a.c"), "pbin-annotate: a.c: not shown: larger than 256 MB\n")
@@ -169,8 +169,8 @@ class Shown(Case):
 
 class Binaries(Case):
     def test_another_is_used(self):
-        """A binary that cannot be read is reported differently from a missing one: the file used in its place is
-        named."""
+        """The message about a binary that cannot be read differs from that about a missing one: it
+        names the file used instead."""
         for folder in (self.here, self.other):
             subprocess.run(["gcc", "-O1", "-o", os.path.join(folder, "a"), "-x", "c", "-"], input=b"int main(void) { return 0; }", check=True)
         program = os.path.join(self.other, "a")
@@ -183,7 +183,7 @@ class Binaries(Case):
         self.assertEqual(self.succeeds(argv, cwd=self.folder).err, "")
         os.unlink(program)
         self.assertEqual(self.succeeds(argv, cwd=self.folder).err, "")
-        os.symlink("a", program)  # to itself
+        os.symlink("a", program)  # a link to itself
         self.assertEqual(self.succeeds(argv, cwd=self.folder).err,
                          f"prof2pbin: {program}: cannot open: Too many levels of symbolic links: {self.here}/a is used in its place\n")
 
@@ -193,7 +193,7 @@ def md5(text):
 
 
 class Checksums(Case):
-    """Where the binary has the MD5 of its source, no other file is shown."""
+    """If the binary contains the MD5 of its source, no other file is shown."""
 
     def test_same_or_other(self):
         path, right, wrong = self.write("here", "a.c"), md5(SECRET + "\n"), md5("other\n")
@@ -234,7 +234,8 @@ class Checksums(Case):
         self.refused("a.c", checksums=[("b", "a.c", f"{i:032x}") for i in range(20_000)])
 
     def test_from_compiler_to_annotation(self):
-        """Through prof2pbin, its cache, merging, and a source that changes; GCC writes none."""
+        """The checksum passes prof2pbin, its cache and merging, and a source changes; GCC writes no
+        checksums."""
         text = "#include \"a.h\"\nint main(void) { volatile int v = 0; for (int i = 0; i < 9; i++) v = twice(v); return v; }\n"
         header = "static inline int twice(int n) { return 2 * n + 1; }\n"
         paths = source, include = [self.write("here", name, text=t.rstrip("\n")) for name, t in (("a.c", text), ("a.h", header))]

@@ -1,4 +1,5 @@
-"""igprof2pbin: dumps made here against arithmetic, recorded ones against IgProf's own analyser, and damaged ones.
+"""igprof2pbin: dumps made here are compared with arithmetic, recorded ones with IgProf's own
+analyser; and damaged ones.
 
 recorded/ has dumps by IgProf (master; mf and me by its multifunction module) and by funcmeter (own), and beside each what
 `igprof-analyse -t -nf -r COUNTER` printed: its flat profiles.
@@ -30,7 +31,8 @@ def number(value, base):
 
 
 def dump(roots, files, base=16, tick=0.01, threads=1):
-    """ROOTS as text; FILES: {function: (path, offset)}. Each of THREADS buffers has all trees and numbers of its own for counters."""
+    """ROOTS as text; FILES: {function: (path, offset)}. Each of THREADS buffers has all trees, and
+    numbers counters in its own way."""
     lines, functions, paths, counters = [], {}, {}, []
 
     def next_counter():
@@ -42,7 +44,7 @@ def dump(roots, files, base=16, tick=0.01, threads=1):
 
     def put(node, depth, own):
         line = f"C{text(depth)} FN"
-        place = (node.function, depth % 3)  # a function is defined for each address in it
+        place = (node.function, depth % 3)  # a function is defined for each of its addresses
         if place in functions:
             line += f"{text(functions[place])}+{text(7)}"
         else:
@@ -150,7 +152,8 @@ class Made(IgprofCase):
         self.assertEqual([r["function"] for r in csv.DictReader(io.StringIO(table))], ["work", "main"])
 
     def test_names(self):
-        """Demangled; unnamed functions by their offset; parentheses, which end a name for IgProf's analyser, are kept."""
+        """Names are demangled; unnamed functions are named by their offset; parentheses, which end
+        a name for IgProf's analyser, are kept."""
         names = {"_ZN4shop4till4spinEl": "shop::till::spin(long)", "@?0x7f00": "libx.so!0x1f", "@?(nil)": "libx.so!0x1f",
                  "operator()(int)": "operator()(int)"}
         for name, shown in names.items():
@@ -164,7 +167,7 @@ class Made(IgprofCase):
             self.assertEqual(self.convert(packed, "--name=x"), want)
 
     def test_runs_add_up(self):
-        """Dumps of several runs are runs."""
+        """Dumps of several runs become runs."""
         paths = []
         for n in (3, 5):
             data = dump([Node("f", {"MEM_TOTAL": (1, n, n)})], {"f": ("app", 1)})
@@ -175,8 +178,8 @@ class Made(IgprofCase):
 
 
 def analysed(name, counter):
-    """The output of IgProf's analyser: {function: self} and {function: with what it called}; recursion has names of its
-    own."""
+    """The output of IgProf's analyser: {function: self} and {function: including the functions that
+    it called}; recursion has names of its own."""
     with open(os.path.join(RECORDED, f"{name}.{counter}.txt"), encoding="utf-8") as f:
         cumulative, own = f.read().split("Flat profile (self")
     tables = []
@@ -196,7 +199,8 @@ class Recorded(IgprofCase):
             return f.read()
 
     def named(self, name, measure):
-        """By the names of the analyser: @{file+offset in decimal}, and as the linker calls functions."""
+        """Values by the names that the analyser uses: @{file+offset in decimal}, and linkage names
+        of functions."""
         out, data = {}, gzip.decompress(self.recorded(name)).decode()
         mangled = {}
         for symbol in re.findall(r"N=\((_Z\w+)\)", data):
@@ -221,7 +225,8 @@ class Recorded(IgprofCase):
                 self.assertEqual({k: v for k, v in got.items() if k in inclusive}, inclusive)
 
     def test_time(self):
-        """In seconds, which the analyser rounds to 0.01; levels of a recursion are functions of their own there."""
+        """Times in seconds, which the analyser rounds to 0.01; it treats levels of a recursion as
+        separate functions."""
         own, inclusive = analysed("perf", "PERF_TICKS")
         got = self.values(self.convert(self.recorded("perf")))
         ticks = sum(v.get("perf_ticks", 0) for v in got.values())
@@ -278,7 +283,7 @@ class Bad(IgprofCase):
                 ended.status, ended.out), end)
 
     def test_mutations(self):
-        """Whatever the bytes: a profile, or one line of error."""
+        """For any bytes, the result is a profile or one error line."""
         rng = random.Random(8)
         seeds = [gzip.decompress(self.recorded(n)) for n in ("me", "mem", "perf", "own")]
         pieces = (b"FN", b"V0", b"=(", b")", b"+", b"\n", b"C", b"ffffffffffffffff", b":(1,1,1)", b";LK=(0x1,1)", b"\0", b"@?", b"-")

@@ -1,4 +1,5 @@
-"""perf2pbin: recordings made here against arithmetic, recorded ones against what perf itself counted, and damaged ones.
+"""perf2pbin: recordings made here are compared with arithmetic, recorded ones with the counts of
+perf itself; and damaged ones.
 
 recorded/job.data.xz is `perf record -F 500 -g sh job.sh` (a shell, two pipelines, Python with three threads), and job.txt what
 `perf script -F pid,tid,dso,ip -G` counted in it: process, thread, file, samples.
@@ -26,7 +27,8 @@ MS = 1000000
 
 
 class Recording:
-    """Writes perf.data: records are laid out as perf.data-file-format.txt and perf_event.h of Linux describe."""
+    """Writes perf.data, with records as described by perf-data-file-format.txt and perf_event.h of
+    Linux."""
 
     def __init__(self, order="<", pipe=False, events=((1, CPU_CLOCK, 1000, True),), kind=PLAIN, read_format=0, names=()):
         self.names = names
@@ -47,7 +49,7 @@ class Recording:
         return [100 + 10 * event, 101 + 10 * event]
 
     def tail(self, pid, tid, time, event=0):
-        """What ends all records but samples."""
+        """The end of all records except samples."""
         parts = [(TID, self.pack("II", pid, tid)), (TIME, self.pack("Q", time)), (ID, self.pack("Q", self.ids(event)[1])),
                  (STREAM, self.pack("Q", 7)), (CPU, self.pack("II", 1, 0)), (IDENTIFIER, self.pack("Q", self.ids(event)[1]))]
         return b"".join(data for bit, data in parts if self.kind & bit)
@@ -151,7 +153,8 @@ class Made(PerfCase):
             ("20", "20", "b"): (1, 3 * MS), ("20", "20", "_kernel"): (1, MS)}
 
     def test_layouts(self):
-        """Either byte order, from a file and a pipe, with all fields that samples can have in front of the known ones."""
+        """Both byte orders, from a file and a pipe, with all fields that samples can have before
+        the known ones."""
         kinds = (PLAIN, PLAIN | ADDR | ID | CPU, PLAIN | IDENTIFIER | STREAM | READ, PLAIN | CHAIN | READ | ID | IDENTIFIER)
         for order in "<>":
             for pipe in (False, True):
@@ -168,13 +171,13 @@ class Made(PerfCase):
         self.assertEqual((profile.meta["wall_ns"], profile.meta["samples"], profile.meta["frequency"]), (8 * MS, 5, 1000000))
 
     def test_unknown_facts(self):
-        """perf does not say what it cost."""
+        """perf does not record its own cost."""
         table = self.succeeds(["pbin-aggregate"], stdin=self.convert(simple().finish())).out
         self.assertIn(b"recorded as", table)
         self.assertNotIn(b"time in the sampler", table)
 
     def test_order(self):
-        """Records of two CPUs that come one after another are put in order within their rounds."""
+        """Records of two CPUs, one CPU after the other, are sorted within their rounds."""
         rng = random.Random(7)
         r = Recording()
         r.mapping(1, 0, 0x1000, 0x100000, "/nowhere/one")
@@ -206,7 +209,8 @@ class Made(PerfCase):
                          {("one",): (2, 2 * MS), ("two",): (1, MS), ("_foreign",): (1, MS)})
 
     def test_names(self):
-        """A sample has the name that its thread had then: its own, that of its creator, or its number."""
+        """A sample has the name that its thread had at that time: its own, that of its creator, or
+        its number."""
         r = Recording(events=((0, 0, 1000, True),))
         r.mapping(10, 0, 0x400000, 0x1000, "/nowhere/bin/a")
         want = collections.Counter()
@@ -241,7 +245,7 @@ class Made(PerfCase):
         self.assertEqual(len(threads), len(set(threads)), threads)
 
     def test_caller(self):
-        """With call chains, time in the kernel can count as that of the code that called it."""
+        """With call chains, time in the kernel can be charged to the code that called it."""
         r = Recording(kind=PLAIN | CHAIN)
         r.mapping(1, 0, 0x10000, 0x10000, "/nowhere/one")
         kernel, user = (1 << 64) - 128, (1 << 64) - 512
@@ -269,8 +273,8 @@ class Made(PerfCase):
         self.assertIn("has no event x (-e), only dummy, cycles", self.fails(["perf2pbin", "-e", "x"], "<stdin>", stdin=data).err)
 
     def test_clock_before_counts(self):
-        """A profile of time needs a clock, wherever in the recording it is; one that is sampled only with its group
-        is not one."""
+        """A profile of time needs a clock event, at any place in the recording; an event that is
+        sampled only with its group is not one."""
         faults, clock, cycles = (1, PAGE_FAULTS, 1, False), (1, CPU_CLOCK, 1000, True), (0, 0, 4000, True)
         for events, used in (((faults, clock), 1), ((faults, cycles, clock), 1), ((clock, cycles), 0), ((faults, (0, 1, 1, False)), 0),
                              ((faults, (1, CPU_CLOCK, 0, False)), 0), (((1, DUMMY, 1, False), faults, clock), 2)):
@@ -285,7 +289,7 @@ class Made(PerfCase):
                     self.assertEqual({row[0] for row in self.table(self.convert(r.finish()), "binary")}, {str(used)})
 
     def test_event_without_time(self):
-        """Time is then that since the sample before."""
+        """The time of a sample is then that since the previous sample."""
         r = Recording(events=((1, PAGE_FAULTS, 1, False),))
         r.mapping(1, 0, 0x10000, 0x10000, "/nowhere/one")
         for at in (1, 2, 5):
@@ -296,7 +300,8 @@ class Made(PerfCase):
         self.assertEqual(self.table(ended.out, "binary"), {("one",): (3, 4 * MS)})
 
     def test_event_that_is_no_clock(self):
-        """Only time and cycles make a sample a piece of time; many events are known by their names alone."""
+        """Samples represent time only for events of time and of cycles; many events are known by
+        their names alone."""
         for kind, config, name, is_clock in (
                 (1, CPU_CLOCK, "", True), (1, PAGE_FAULTS, "", False), (0, 0, "", True), (0, 1, "", False), (0, 9, "", True),
                 (0, 0, "cpu_core/cycles/", True), (0, 10 << 32, "", True), (0, 10 << 32 | 1, "instructions:u", False),
@@ -313,7 +318,7 @@ class Made(PerfCase):
                 self.assertNotIn("-e cpu-clock", self.succeeds(["perf2pbin", "-r", "1000"], stdin=r.finish()).err)
 
     def test_idle(self):
-        """cpu-clock of all CPUs samples idle ones, too."""
+        """If cpu-clock covers all CPUs, idle ones are sampled too."""
         for config, samples in ((CPU_CLOCK, 1), (TASK_CLOCK, 2)):
             r = Recording(events=((1, config, 1000, True),))
             r.sample(0, 0, MS, 0xffffffff81000000, mode=KERNEL)
@@ -350,7 +355,8 @@ class Bad(PerfCase):
         self.assertIn("empty", self.fails(["perf2pbin"], stdin=b"").err)
 
     def test_every_end(self):
-        """Cut anywhere: an error; the features at the end are not needed. With --salvage, what came before is kept."""
+        """Cut at any byte: an error, except that the features at the end are not needed. With
+        --salvage, the data before the cut are kept."""
         for pipe in (False, True):
             data = simple(pipe=pipe).finish()
             end = len(data) if pipe else sum(struct.unpack_from("<QQ", data, 40))
@@ -377,7 +383,7 @@ class Bad(PerfCase):
 
 class Recorded(PerfCase):
     def test_against_perf(self):
-        """Each sample belongs to the process, thread and file that perf found."""
+        """Each sample belongs to the same process, thread and file as in perf."""
         want = collections.Counter()
         with open(os.path.join(HERE, "recorded", "job.txt"), encoding="ascii") as f:
             for line in f:
@@ -390,7 +396,7 @@ class Recorded(PerfCase):
         self.assertTrue(all(time == n * 2 * MS for n, time in got.values()), got)
 
     def test_sample(self):
-        """samples/perf.data.xz: burn, whose functions are called by their shares."""
+        """samples/perf.data.xz: burn, whose functions are called in proportion to their shares."""
         samples = os.path.join(os.path.dirname(os.path.dirname(HERE)), "samples")
         data = self.succeeds(["perf2pbin", "-q", os.path.join(samples, "perf.data.xz")]).out
         got = self.table(data, "function")
@@ -400,7 +406,7 @@ class Recorded(PerfCase):
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_now(self):
-        """A recording of this moment, against perf's own count."""
+        """A recording made now, compared with perf's own counts."""
         path = os.path.join(self.folder, "perf.data")
         ended = subprocess.run(["perf", "record", "-q", "-F", "1000", "-o", path, tool.path("samples/burn"), "0.2", "2"],
                                capture_output=True, check=False)
@@ -414,7 +420,7 @@ class Recorded(PerfCase):
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_names_now(self):
-        """Threads that change their names, against perf."""
+        """Threads that change their names, compared with perf."""
         path = os.path.join(self.folder, "perf.data")
         program = """import threading, time
 def name_and_burn(*names):
@@ -441,7 +447,7 @@ name_and_burn("last")"""
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_vdso_now(self):
-        """Code of the vdso is that of the running kernel, if the build-id is."""
+        """Code of the vdso is that of the running kernel, if the build-ids are equal."""
         path = os.path.join(self.folder, "perf.data")
         program = "import time\nend = time.thread_time() + 0.5\nwhile time.thread_time() < end:\n for _ in range(999): time.time()"
         ended = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "5000", "-o", path, "/usr/bin/python3", "-c", program],

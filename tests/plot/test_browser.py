@@ -1,5 +1,5 @@
-"""SVGs and interactive pages in a headless Chromium: they open without error, no text is cut, hover, zoom, sort and legend
-toggles work, and names do nothing.
+"""SVGs and interactive pages in a headless Chromium: they open without errors, no text is cut,
+hover, zoom, sort and legend toggles work, and names are not executed.
 
 Skipped without chromium, which is too large to require.
 SPDX-License-Identifier: MIT
@@ -24,7 +24,7 @@ import tool
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
-# every text's box, clicks and hovers are reported as JSON in an attribute of the page
+# the boxes, clicks and hovers of all texts are reported as JSON in an attribute of the page
 PAGE = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0"><pre id="report"></pre><script>
 window.onerror = function (m) { document.getElementById('report').textContent = JSON.stringify({error: m}); };
 </script>%s<script>
@@ -65,7 +65,7 @@ report.after = state();
 
 
 def dumped(folder, page, *options):
-    """The report in the file PAGE, when its scripts have run."""
+    """The report in the file PAGE after its scripts have run."""
     out = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", *options,
                           f"--user-data-dir={folder}/profile", "--dump-dom", "file://" + page],
                          capture_output=True, timeout=60, check=True, stdin=subprocess.DEVNULL)
@@ -74,7 +74,8 @@ def dumped(folder, page, *options):
 
 
 def browse(folder, svgs, script):
-    """What SCRIPT reports of the pictures. The scripts of several pictures are removed, because they would interfere."""
+    """The report of SCRIPT about the pictures. The scripts of several pictures are removed, because
+    they would interfere."""
     svgs = [s[s.index("<svg"):].replace("document.documentElement", "document.querySelector('svg')") for s in svgs]
     if len(svgs) > 1:
         svgs = [re.sub("<script.*</script>", "", s, flags=re.S) for s in svgs]
@@ -84,7 +85,8 @@ def browse(folder, svgs, script):
     return dumped(folder, page, "--virtual-time-budget=2000")
 
 
-# before the page's own end: errors, and a report of what a script did and saw
+# inserted before the end of the page: records errors, and reports the actions and observations of a
+# script
 WATCH = """<script>var errors = [], touched = 0;
 window.onerror = function (m) { errors.push(String(m)); };
 document.addEventListener('securitypolicyviolation', function (e) { errors.push(e.violatedDirective + ' ' + e.blockedURI); });
@@ -112,7 +114,7 @@ report.errors = errors;
 report.touched = touched;
 parent.postMessage([%d, report], '*');
 })();</script>"""
-# a frame for each page: the start of Chromium takes a second of CPU time
+# a frame for each page, because each start of Chromium takes a second of CPU time
 FRAMES = """<!DOCTYPE html><meta charset="utf-8"><pre id="report"></pre><script>
 var reports = {};
 window.onmessage = function (e) {
@@ -136,14 +138,15 @@ def write_text(path, text):
 
 
 def scripted(page, script, number):
-    """PAGE with SCRIPT, whose report is number NUMBER, and a policy that is widened for it by a nonce."""
+    """PAGE with SCRIPT, whose report has the number NUMBER, and a policy that admits it by a
+    nonce."""
     page = page.replace("script-src ", "script-src 'nonce-test' ", 1)
     watch, run = (text.replace("<script>", "<script nonce=\"test\">") for text in (WATCH, RUN % (script, number)))
     return page.replace("<style>", watch + "<style>", 1).replace("</body>", run + "</body>")
 
 
 def open_pages(folder, pages, script):
-    """What SCRIPT reports of each of the interactive PAGES."""
+    """The report of SCRIPT about each of the interactive PAGES."""
     for number, page in enumerate(pages):
         write_text(os.path.join(folder, f"page{number}.html"), scripted(page, script, number))
     path = os.path.join(folder, "frames.html")
@@ -166,7 +169,7 @@ class Vendored(unittest.TestCase):
 
 
 class Page(tool.Case):
-    """What needs no browser: one file, its policy, its size, its data."""
+    """Properties that need no browser: a single file, its policy, its size, its data."""
     @classmethod
     def setUpClass(cls):
         test_plot.setUpModule()
@@ -278,7 +281,8 @@ class Interactive(Page):
         self.assertGreater(report["zoomed"], 1.5 * report["width"])
 
     def test_nothing_is_selected(self):
-        """Neither by filters nor in the profile: the page says so, without an error."""
+        """Nothing is selected by filters, or there is nothing in the profile: the page reports
+        this, without an error."""
         empty = []
         for name, source in (("run", test_plot.RUNS[0]), ("calls", test_plot.CALLS)):
             empty.append(os.path.join(self.folder, f"{name}.pbin"))
@@ -297,7 +301,8 @@ class Interactive(Page):
         self.assertEqual([report["title"] for report in reports], 11 * [["Nothing is selected"]])
 
     def test_rows_beside_idle_energy(self):
-        """What is not code does not make the bars of code too small to see; both are drawn to scale among themselves."""
+        """Rows without code do not make the bars of code too small to see; both kinds are drawn to
+        scale among themselves."""
         files = [self.file(f"wait{i}.pbin", test_extremes.waiting(i)) for i in range(2)]
         reports = self.drive_all([self.page("bars", files[0]), self.page("compare", *files)], """
             report.names = texts('td.name');
@@ -355,7 +360,8 @@ class Interactive(Page):
         self.assertEqual(report["before"], report["whole"])
 
     def test_power_from_zero(self):
-        """The axis of power begins at 0, or below it only as far as values do, as in pictures."""
+        """The axis of power begins at 0, or below it if there are negative values, as in
+        pictures."""
         for values, lowest in (((10.0, 12.0), 0), ((-8.0, 12.0), -5)):
             profile = pbin.Profile({"target": "app", "pmu": pbin.POWER, "unit": "W", "cpu_time": 1, "times": 1, "samples": 40, "wall_ns": 40_000_000},
                                    [pbin.Thread(1, 1, "app")], [pbin.Location(0, "app", [pbin.Frame("f", "f")])])
@@ -493,7 +499,7 @@ class Browser(tool.Case):
         self.assertEqual(report["left"], "")
         shown = {n: w for n, visible, w in report["zoomed"] if visible}
         self.assertEqual(set(shown), {"all", "p40-2-1-program", name})
-        self.assertEqual(len(set(shown.values())), 1)  # itself and what is above it, at full width
+        self.assertEqual(len(set(shown.values())), 1)  # itself and those above, at full width
         self.assertTrue(report["label"].startswith("acme::detail"))
         self.assertEqual([(n, v) for n, v, _ in report["after"]], [(n, True) for n, _, _ in report["before"]])
         for (_, _, was), (_, _, now) in zip(report["before"], report["after"]):

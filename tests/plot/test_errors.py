@@ -1,4 +1,5 @@
-"""Boxes and violins of errors: against lists in which each error is repeated for its weight, as the original script drew them.
+"""Boxes and violins of errors, compared with lists in which each error is repeated according to its
+weight, as the original script drew them.
 
 SPDX-License-Identifier: MIT
 """
@@ -32,7 +33,7 @@ def profile(name, times):
 
 
 def repeated(base, other, function, by_other=False):
-    """The errors in seconds or percent, sorted, each as often as its weight in ms says."""
+    """The errors in seconds or percent, sorted, each repeated once per ms of its weight."""
     weights = other if by_other else base
     total, out = sum(weights.values()), []
     for name in set(base) | set(other):
@@ -77,7 +78,7 @@ class Errors(tool.Case):
         self.assertAlmostEqual(float(got), float(want), delta=1e-6 * max(1e-3, abs(float(want))), msg=what)
 
     def check_box(self, row, values):
-        """VALUES: the repeated ones."""
+        """VALUES: the repeated errors."""
         q1, median, q3 = (quantile(values, F(n, 4)) for n in (1, 2, 3))
         inside = [v for v in values if q1 - F(3, 2) * (q3 - q1) <= v <= q3 + F(3, 2) * (q3 - q1)]
         for got, want in zip(row[2:5] + row[6:7], (q1, median, q3, sum(values) / len(values))):
@@ -100,7 +101,7 @@ class Errors(tool.Case):
     def test_weights_of_the_other_side(self):
         self.plot("box", "relative", "--weight=other", *self.files[:2])
         self.check_box(*self.data("boxes"), repeated(self.base, self.other, "relative", True))
-        self.plot("box", "error", "--weight=other", *self.files[:2])  # new functions have one
+        self.plot("box", "error", "--weight=other", *self.files[:2])  # new functions have a weight
         self.check_box(*self.data("boxes"), repeated(self.base, self.other, "error", True))
 
     def test_errors_are_those_of_the_table(self):
@@ -162,11 +163,11 @@ class Errors(tool.Case):
         want = [sum(math.exp(-0.5 * ((x - v) / width) ** 2) for v in values) for x, _ in curve]
         for (x, half), density in zip(curve, want):
             self.assertAlmostEqual(half, 0.42 * density / max(want), delta=1e-5, msg=x)
-        self.near(curve[0][0], max(values[0] - 2.5 * width, -100))  # no program is faster than no time
+        self.near(curve[0][0], max(values[0] - 2.5 * width, -100))  # no program takes less than no time
         self.near(curve[-1][0], values[-1] + 2.5 * width)
 
     def test_violins_of_relative_errors_end_at_nothing(self):
-        """No function takes less than no time, but its error of time can be any."""
+        """No function takes less than no time, but its error of time can have any value."""
         times = ([1000] * 4, [1, 500, 1000, 4000])
         files = [self.file(f"{n}.pbin", profile(n, dict(zip("abcd", t)))) for n, t in zip("on", times)]
         for function, least in (("relative", -100), ("absolute", 0), ("error", None)):

@@ -1,4 +1,5 @@
-"""pbin-plot: one function, one sample, energy that is mostly not the program's, negative power.
+"""pbin-plot: one function, one sample, energy that mostly belongs to other programs, negative
+power.
 
 SPDX-License-Identifier: MIT
 """
@@ -27,7 +28,7 @@ def profile(walk, functions, threads=1, cpu_ns=MS, cpus=1):
 
 
 def waiting(run):
-    """2 % of 64 CPUs' energy is in three functions, as 6, 3 and 1 of ten milliseconds."""
+    """Three functions have 2 % of 64 CPUs' energy, in 6, 3 and 1 of ten milliseconds."""
     return profile([(100 + run, (0, 0, 0, 0, 0, 0, 1, 1, 1, 2)[i % 10]) for i in range(200)], 3, cpu_ns=MS // 50,
                    cpus=64)
 
@@ -98,7 +99,7 @@ class Extremes(tool.Case):
             self.assertEqual(script.count("nohead front lw 3"), 2 if kind == "compare" else 0)  # two strokes across the bar of _idle
 
     def test_differences_in_text_have_signs(self):
-        """At every width: the values are not covered by the characters of the rows."""
+        """At every width, characters of the rows do not cover the values."""
         one, other = (self.file(f"{n}.pbin", profile([(10 + n * (i % 2), i % 3) for i in range(60)], 3)) for n in (0, 1))
         for kind in ("compare", "dumbbell"):
             for width in (60, 80, 99, 100, 101):
@@ -114,14 +115,16 @@ class Extremes(tool.Case):
         self.assertEqual(re.search(r"set cbrange \[0:(.*)\]", script).group(1)[:3], "2.0")
 
     def test_heatmap_of_one_function_and_of_one_sample(self):
-        """The middle of the picture is dark; gnuplot draws nothing of an image with one row."""
+        """The middle of the picture is dark; gnuplot draws nothing for an image with a single
+        row."""
         for walk in ([(10, 0)] * 50, [(10, 0)]):
             data = self.plot("heatmap", self.file("one.pbin", profile(walk, 1)), form="png", options=["--height=200"])[2]
             middle = plotdata.png_lines(data)[90][450]
             self.assertLess(sum(middle), 300, middle)
 
     def test_lanes_have_a_scale(self):
-        """Threads that use little CPU time fill their lanes; the subtitle says how much that is."""
+        """Threads that use little CPU time fill their lanes; the subtitle shows how much that
+        is."""
         few = self.file("few.pbin", profile([(10, i % 3) for i in range(200)], 3, threads=3, cpu_ns=MS // 25, cpus=8))
         texts, script, _ = self.plot("timeline", few)
         self.assertIn("full lane: 0.05 CPUs", " ".join(texts))
@@ -137,7 +140,8 @@ class Extremes(tool.Case):
         self.assertTrue(2 < (100 - shown) * 0.04 <= 5)
 
     def test_threads_without_a_lane(self):
-        """Threads that wait in the function of the busy one, and threads that start after the window."""
+        """Threads that wait in the function of the busy one, and threads that start after the
+        window."""
         def times(index, thread):
             return MS if thread == 0 else MS // 2 if index >= 400 and thread < 4 else 0
         file = self.file("late.pbin", profile([(10, i % 3) for i in range(500)], 3, threads=300, cpu_ns=times, cpus=8))

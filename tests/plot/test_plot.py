@@ -1,4 +1,5 @@
-"""pbin-plot: every kind in every format, data that equal pbin-aggregate's, names that contain commands.
+"""pbin-plot: every kind in every format, data equal to pbin-aggregate's, names that contain
+commands.
 
 SPDX-License-Identifier: MIT
 """
@@ -95,7 +96,7 @@ def svg_texts(data):
 
 
 def svg_places(data):
-    """Texts of a picture of gnuplot as (text, x, y, anchor), and its dots as (x, y)."""
+    """Texts of a gnuplot picture as (text, x, y, anchor), and its dots as (x, y)."""
     texts = []
     for group in (e for e in xml.fromstring(data).iter(SVG + "g") if e.find(SVG + "text") is not None):
         place = re.match(r"translate\(([\d.]+),([\d.]+)\)", group.get("transform"))
@@ -105,7 +106,7 @@ def svg_places(data):
 
 
 def contrast(one, other):
-    """The contrast of two colours, as WCAG 2 defines it."""
+    """The contrast of two colours, as defined by WCAG 2."""
     parts = [[c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in color] for color in (one, other)]
     low, high = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in parts)
     return (high + 0.05) / (low + 0.05)
@@ -175,14 +176,15 @@ class Pictures(Plot):
                     self.assertNotIn("\n\n\n", text)
 
     def test_text_of_wide_characters(self):
-        """They take two columns: bars begin in the same column, and no line is too wide."""
+        """Wide characters take two columns: bars begin in the same column, and no line is too
+        wide."""
         names = {"\u65e5\u672c\u8a9e" * i + "f": [F(10 * i + 10)] for i in range(4)} | {"\ud568" * 100: [F(60)]}
         text = self.plot("bars", "--format=txt", "--width=80", inputs=[calls_profile("wide.pbin", names)]).decode()
         columns = lambda line: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
         self.assertEqual([line for line in text.split("\n") if columns(line) > 80], [])
         bars = [line.partition("#")[0] for line in text.split("\n") if "#" in line]
         self.assertEqual((len(bars), len({columns(name) for name in bars})), (5, 1), text)
-        for name in bars:  # each ends beside its bar
+        for name in bars:  # each name ends beside its bar
             self.assertRegex(name, r"^ +(\u65e5\u672c\u8a9e)*f $|^ \ud568+\.\.\ud568+ $")
 
     def test_timeline_of_threads_alone(self):
@@ -232,7 +234,7 @@ class Pictures(Plot):
                 self.assertGreater(contrast(shown, text), 4.5, f"{theme} {fill}")
 
     def test_scatter_names_stand_at_their_dots(self):
-        """Or at the end of a line from one."""
+        """Each name is at its dot, or at the end of a line from one."""
         for inputs, size in ((RUNS[:1], "--width=1600"), ([MANY], "--width=1600"), ([MANY], "--width=900")):
             out = self.plot("scatter", "--format=svg", size, inputs=inputs)
             texts, dots = svg_places(out)
@@ -263,7 +265,7 @@ class Pictures(Plot):
             self.assertLess(x, last[0])
 
     def test_cumulative_counts_code_alone(self):
-        """A thread that runs for a fifth of the time: most energy is idle, which is not a function."""
+        """A thread runs for a fifth of the time: most energy is idle, which is not a function."""
         made = pbin.Profile({"name": "c", "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": 1, "cpu_time": 1, "times": 1,
                              "samples": 1000, "wall_ns": 10**9}, [pbin.Thread(1, 1, "app")],
                             [pbin.Location(0x1000 + 16 * f, "app", [pbin.Frame(f"f{f}", f"f{f}", "", 0)]) for f in range(4)],
@@ -276,7 +278,7 @@ class Pictures(Plot):
         self.assertRegex(texts, r"without the (79\.9|80\.0|80\.1) % that no code used")
 
     def test_power_has_a_color_of_its_own(self):
-        """Nine functions have all colours of functions."""
+        """Nine functions use all colours of functions."""
         for theme in ("light", "dark", "print"):
             out = self.plot("timeline", "--format=svg", "--width=1200", f"--theme={theme}", inputs=[MANY]).decode()
             power, lanes = out.split('id="gnuplot_plot_1b"')
@@ -337,7 +339,7 @@ class Data(Plot):
             for inputs in (RUNS[:1], RUNS[:3]):
                 with self.subTest(metric=metric, runs=len(inputs)):
                     self.plot("bars", "--metric", metric, "--top=5", "-o", "b.svg", "--script", inputs=inputs)
-                    code = 4 if metric == "energy" else 5  # _idle is one of five rows where it has something
+                    code = 4 if metric == "energy" else 5  # _idle is one of five rows if it has a value
                     table, rows = self.rows("--sort", metric, f"--top={code}", *inputs)
                     with open(os.path.join(self.folder, "b.svg.csv"), "rb") as f:
                         self.assertEqual(f.read(), table)
@@ -404,7 +406,7 @@ class Data(Plot):
 
     def test_unknown_names_its_binary(self):
         pbin = os.path.join(self.folder, "u.pbin")
-        with open(os.path.join(FOLDER, "run0.bin"), "rb") as file:  # beside itself, prof2pbin would find the program
+        with open(os.path.join(FOLDER, "run0.bin"), "rb") as file:  # beside it, prof2pbin would find the program
             profile = self.file("run0.bin", file.read())
         self.succeeds(["prof2pbin", "-q", "-o", pbin, profile])
         for kind, inputs in (("bars", [pbin]), ("heatmap", [pbin]), ("timeline", [pbin]), ("compare", [pbin, RUNS[0]])):
@@ -439,7 +441,7 @@ class Data(Plot):
         return json.loads(self.succeeds(["pbin-aggregate", "--format=json", "-k", "function", run]).out)
 
     def test_renamed_binary(self):
-        """With --map-binary, nothing is new or gone."""
+        """With --map-binary, no function is new or gone."""
         files = []
         for binary in ("app-1", "app-2"):
             profile = profiles.make(5)
@@ -511,7 +513,7 @@ class Data(Plot):
             self.assertIn("here", svg_texts(f.read()))
 
     def test_tics_of_small_windows(self):
-        """Labels have as many digits as tell them apart, in pictures and in text."""
+        """Labels have as many digits as are needed to distinguish them, in pictures and in text."""
         for kind in ("timeline", "heatmap"):
             for width in ("1e-9", "1e-7", "3e-6", "2e-3"):
                 options = ["--start=0.1", f"--end={float(F('0.1') + F(width)):.12f}", "--width=900"]
@@ -536,7 +538,8 @@ class Data(Plot):
                                    delta=1e-5 * whole["profile"][total])
 
     def test_heatmap_has_no_seams(self):
-        """Along a row of pixels the colour changes at most once per cell: nothing shines through between cells."""
+        """Along a row of pixels, the colour changes at most once per cell: there are no gaps
+        between cells."""
         self.plot("heatmap", "--metric=time", "-o", "s.png", "--script", inputs=[MANY])
         with open(os.path.join(self.folder, "s.png.gp"), encoding="utf-8") as f:
             left, right = (float(re.search(f"set {side}margin at screen (.*)", text).group(1))
@@ -634,7 +637,7 @@ class Data(Plot):
         self.assertNotIn("axis", subtitle)
 
     def test_scatter_counts_what_it_does_not_draw(self):
-        """Functions without energy or far below the largest have no place on logarithmic axes."""
+        """Functions without energy or far below the largest cannot be drawn on logarithmic axes."""
         profile = profiles.make(1, threads=1, samples=2)
         walk = [(0, 5 + i / 10) for i in range(20)]
         walk += [(1, 4), (1, 0), (2, 0), (1, 0), (1, 1e-6), (3, 2e-6), (1, 3e-6), (4, 2), (4, 3)]
@@ -679,7 +682,7 @@ class Data(Plot):
                 self.assertAlmostEqual(sum(n[1] for n in inside), w, delta=1e-6)
 
     def test_timeline_of_many_threads(self):
-        """Each lane is high enough to be named, and the last shows the threads that are left."""
+        """Each lane is high enough for its name, and the last lane shows the remaining threads."""
         texts = svg_texts(self.plot("timeline", "--format=svg", inputs=[MANY]))
         lanes = [t for t in texts if re.fullmatch(r"\S+ \d+", t)]
         others = [int(t.split()[0]) for t in texts if re.fullmatch(r"\d+ others", t)]
@@ -688,7 +691,8 @@ class Data(Plot):
         self.assertIn(f"the {len(lanes)} busiest of 70 threads", " ".join(texts))
 
     def test_flame_as_text(self):
-        """Each function has a box whose width is its share of the energy, to a character at either end."""
+        """Each function has a box whose width is its share of the energy, with an error of at most
+        a character at either end."""
         text = self.plot("flame", "--format=txt", "--width=200", inputs=RUNS[:1]).decode()
         self.assertIn(": binary, function, inlined, file, line\n", text)
         self.assertIn(": file, thread\n", self.plot("flame", "--format=txt", "-k", "file,thread", inputs=RUNS[:1]).decode())
@@ -717,7 +721,7 @@ class Data(Plot):
             self.assertIn("no PMU values", self.fails(["pbin-plot", *argv, pbin]).err)
 
     def test_custom_quantity(self):
-        """What adds up to no energy keeps its own name and unit."""
+        """A quantity whose sum is not an energy keeps its own name and unit."""
         run = plotdata.make_run(os.path.join(FOLDER, "work-program"), 12, samples=50)
         run.kind = raw.CUSTOM
         pbin = os.path.join(self.folder, "custom.pbin")
@@ -739,11 +743,12 @@ class Data(Plot):
 
 
 class Comparison(Plot):
-    """compare and dumbbell show what pbin-compare says."""
+    """compare and dumbbell show the results of pbin-compare."""
 
     @classmethod
     def setUpClass(cls):
-        """Two sides of five runs: function 2 of B has grown, 0 is gone, 1 is new, 39 is small and three times as large."""
+        """Two sides of five runs. In B, function 2 has grown, 0 is gone, 1 is new, 39 is small and
+        three times as large."""
         super().setUpClass()
         common = {"samples": 1500, "label": "forty"}
         cls.a = [plotdata.pbin(FOLDER, f"a{i}", plotdata.names_of(40), call, seed=i, scale={1: 0, 39: 0.1}, **common)
@@ -797,13 +802,14 @@ class Comparison(Plot):
                         sides = self.a[:runs], self.b[:runs]
                         rows = self.check(kind, metric, sides)
                         verdicts |= {(runs, r["significant"], r["verdict"], r["p"] == "") for r in rows}
-        for runs in (1, 5):  # each case occurred
+        for runs in (1, 5):  # each case has occurred
             for case in (("yes", "slower", False), ("no", "not significant", False), ("no", "not tested", True), ("yes", "new", False),
                          ("yes", "gone", False)):
                 self.assertIn((runs, *case), verdicts)
 
     def test_small_rows_are_not_tested(self):
-        """Less than 1 % on both sides: has no p and no star, even if it is three times as large."""
+        """A row with less than 1 % on both sides has no p and no star, even if it is three times as
+        large."""
         name = plotdata.names_of(40)[39]
         row = next(r for r in self.judged("time", (self.a, self.b))[1] if r["function"] == name)
         self.assertGreater(float(row["ratio"]), 150)
@@ -811,7 +817,7 @@ class Comparison(Plot):
         self.assertFalse(self.drawn("compare", "time", (self.a, self.b))[name][4].endswith("*"))
 
     def test_whiskers(self):
-        """Half of Welch's interval, from the runs of single profiles."""
+        """Half of Welch's interval, from runs in single profiles."""
         drawn = self.drawn("compare", "energy", (self.a, self.b))
         with open(os.path.join(self.folder, "c.svg.gp"), encoding="utf-8") as f:
             text = f.read()
@@ -833,7 +839,7 @@ class Comparison(Plot):
         self.assertEqual({r[0] for r in self.table("k.svg.csv")[1:]} - {"_total", "_idle"}, {"work", "rest"})
 
     def test_power_of_the_rest(self):
-        """_other has the power of its rows together, not the sum of their powers."""
+        """_other has the power of all its rows, not the sum of their powers."""
         drawn = self.drawn_top("power", 2)["_other"]
         hidden = set(self.drawn("compare", "power", (self.a, self.b))) - set(self.drawn_top("power", 2))
         for side, runs in enumerate((self.a, self.b)):
@@ -850,7 +856,7 @@ class Comparison(Plot):
         return {r[-1]: tuple(map(float, r[1:3])) for r in rows}
 
     def test_dumbbells_are_whole(self):
-        """Both ends of a row, or, where one is beyond the axis, none."""
+        """Both ends of a row are drawn, or none if one is outside the axis."""
         beyond = set()
         for top in range(1, 20):
             words = ["--metric=time", f"--top={top}", "--width=480", "--format=svg"]
@@ -994,8 +1000,8 @@ class Hostile(Plot):
                     self.assertTrue([t for t in texts if t.startswith("xxx") and "\u2026" in t and len(t) < 200])
 
     def test_characters_without_glyph(self):
-        """Pango draws them as boxes, which gnuplot makes larger than the picture. No font has glyphs for code points
-        that are not characters."""
+        """Pango draws such characters as boxes, which gnuplot makes larger than the picture. No
+        font has glyphs for code points that are not characters."""
         hostile = ["a\ufdd0b", "\ufdd1" * 300, "\U000edcba\u0378"]
         shown = ["".join(c if c < "\u0300" else f"\\u{ord(c):04x}" for c in name) for name in hostile]
         pictures = {"png": [], "pdf": []}
@@ -1008,7 +1014,7 @@ class Hostile(Plot):
             self.assertEqual(drawn, expected, form)
 
     def test_filters(self):
-        """Rows that filters exclude are in no kind of picture."""
+        """Rows that filters exclude do not appear in any kind of picture."""
         for kind in ("bars", "cumulative", "box", "violin", "scatter", "flame", "compare", "dumbbell"):
             names = {}
             for options in ([], ["--exclude=function=_idle", "--exclude=function=_kernel"]):
@@ -1048,7 +1054,7 @@ class Hostile(Plot):
 
 class Others(Plot):
     def test_energy_over_time_is_that_of_the_table(self):
-        """Of a recording with the CPU time of other programs, which get their part of the energy."""
+        """A recording with the CPU time of other programs, which get their part of the energy."""
         pbin = os.path.join(self.folder, "out.pbin")
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         self.succeeds(["prof2pbin", "-q", "-o", pbin, os.path.join(root, "samples", "out.bin.bz2")])
@@ -1115,7 +1121,7 @@ class Errors(Plot):
                 self.assertIn(part, self.fails(["pbin-plot", *argv], status=2).err)
 
     def test_too_high(self):
-        """PNG has a limit, and the message says what to do."""
+        """PNG has a size limit, and the message shows what to do."""
         many = calls_profile("high.pbin", {f"f{i}": [F(i + 10)] for i in range(2500)})
         png = os.path.join(self.folder, "x.png")
         ended = self.fails(["pbin-plot", "bars", many, "--top=2500", "-o", png], png)
@@ -1124,7 +1130,8 @@ class Errors(Plot):
         self.assertTrue(self.plot("bars", "--top=2500", "-q", "--height=9000", "--format=png", inputs=[many]).startswith(STARTS["png"]))
 
     def test_nothing_is_selected(self):
-        """A picture that says so, and a warning; without a selection, there is something to draw or an error."""
+        """The picture reports it, and there is a warning; without a selection, there is something
+        to draw or an error."""
         for argv, part in ((["bars", RUNS[0], "--filter=function=none"], "there are no rows to draw"),
                            (["cumulative", RUNS[0], "--filter=function=none"], "there are no rows to draw"),
                            (["hist", CALLS, "--filter=function=none"], "there are no rows to draw"),

@@ -1,4 +1,5 @@
-"""pbin-plot on a terminal: asked whether it shows sixel graphics, and left as it was.
+"""pbin-plot on a terminal: it asks whether the terminal shows sixel graphics, and restores its
+settings.
 
 SPDX-License-Identifier: MIT
 """
@@ -60,14 +61,15 @@ class Terminal:
             os.dup2(side, fd)
 
     def read(self, until=None, seconds=20):
-        """Until UNTIL has come or the program has ended; False: neither did."""
+        """Reads until UNTIL has arrived or the program has ended. Returns False if neither
+        happened."""
         end = time.monotonic() + seconds
         while until is None or until not in self.seen:
             if not select.select([self.main], [], [], max(0, end - time.monotonic()))[0]:
                 return False
             try:
                 data = os.read(self.main, 65536)
-            except OSError:  # no process has it open
+            except OSError:  # no process has the terminal open
                 data = b""
             if not data:
                 return until is None

@@ -1,4 +1,5 @@
-"""clang-tidy finds nothing; and the checks chosen in .clang-tidy find planted faults.
+"""clang-tidy finds nothing in the sources, and the checks selected in .clang-tidy find planted
+faults.
 
 SPDX-License-Identifier: MIT
 """
@@ -59,7 +60,7 @@ class Planted(checking.Case):
 
 
 class Cache(checking.Case):
-    """A result is kept for as long as nothing changed that it depends on."""
+    """A result is kept as long as nothing changes that it depends on."""
 
     def setUp(self):
         self.root = self.tree({"base/a.c": '#include "base/a.h"\nint a = A;\n', "base/a.h": '#include "base/b.h"\n',

@@ -1,4 +1,5 @@
-"""Includes point downward without cycles, one folder reads ELF, functions are short; and the checks find planted faults.
+"""Includes point downward without cycles, only one folder reads ELF, functions are short; and the
+checks find planted faults.
 
 SPDX-License-Identifier: MIT
 """

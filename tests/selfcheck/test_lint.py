@@ -1,4 +1,5 @@
-"""Headers compile alone, gcc -fanalyzer, clang-format and shellcheck find nothing; and each finds planted faults.
+"""Headers compile alone; gcc -fanalyzer, clang-format and shellcheck find nothing in the sources,
+and each finds planted faults.
 
 SPDX-License-Identifier: MIT
 """
@@ -53,14 +54,15 @@ class Planted(checking.Case):
                                           "base/null.c": "-Werror=analyzer-possible-null-argument"})
 
     def test_header_that_its_source_includes_first(self):
-        """The build has compiled it alone."""
+        """Such a header was compiled alone by the build."""
         needs = {"base/a.h": "size_t size(void);\n", "base/b.h": "#include <stddef.h>\n", "base/a.c": '#include "base/a.h"\n'}
         self.faulty(lint.headers_alone(self.tree(needs)), {})
         needs["base/a.c"] = '#include "base/b.h"\n#include "base/a.h"\n'
         self.faulty(lint.headers_alone(self.tree(needs)), {"base/a.h": "size_t"})
 
     def test_files_that_the_build_has_analyzed(self):
-        """What was compiled with -fanalyzer, and has not changed since, is not looked at again."""
+        """Files that were compiled with -fanalyzer, and have not changed since, are not analyzed
+        again."""
         root = self.tree({"base/twice.c": "#include <stdlib.h>\nvoid twice(char *p);\nvoid twice(char *p)\n{\n"
                                           "    free(p);\n    free(p);\n}\n"})
         source, built = os.path.join(root, "base/twice.c"), os.path.join(root, "build/base/twice.o")

@@ -15,7 +15,7 @@ FOLDERS = tool.BUILD[len(sources.ROOT):].split("/")
 FLAVOUR = [name + "=1" for name in ("ASAN", "DEBUG") if name.lower() in FOLDERS] + ["CC=clang-14"] * ("clang" in FOLDERS)
 
 
-# settings of the make that runs the tests must not reach the makes that are tested
+# settings of the make that runs the tests must not affect the tested makes
 ENVIRONMENT = {name: value for name, value in os.environ.items()
                if name not in ("ASAN", "BUILD", "CC", "DEBUG", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "TEST", "V")}
 

@@ -1,4 +1,4 @@
-"""The oracle against sums done by hand.
+"""The oracle is compared with sums computed by hand.
 
 SPDX-License-Identifier: MIT
 """
@@ -24,7 +24,8 @@ class ByHand(unittest.TestCase):
         f, g = rows["b", "f"], rows["b", "g"]
         self.assertEqual((f.samples, f.entries, f.time), (2, 1, F(5_250_000, 10**9)))
         self.assertEqual(f.energy, F(1, 1000))  # 0.25 ms at 4 W
-        # tid 8 went back from 750 to 100 us: another thread, so one more entry, and its 100 us count
+        # the CPU time of tid 8 fell from 750 to 100 us: another thread, so there is one more entry,
+        # and its 100 us count
         self.assertEqual((g.samples, g.entries, g.time), (3, 3, F(850_000, 10**9)))
         self.assertEqual(g.energy, F(3_000 + 800, 10**6))  # 0.75 ms at 4 W, 0.1 ms at 8 W
         self.assertEqual(f.power, F(1, 1000) / F(5_250_000, 10**9))
@@ -40,7 +41,7 @@ class ByHand(unittest.TestCase):
         self.assertIsNone(rows[oracle.IDLE].power)
 
     def test_around(self):
-        """Half of what an interval cost goes to the PC at its beginning."""
+        """Half of the cost of an interval goes to the PC at its beginning."""
         ms = 10**6
         samples = [Sample(w, [Thread(7, pc, (i + 1) * ms)]) for i, (w, pc) in
                    enumerate(((1.0, 1), (2.0, 2), (4.0, 3), (8.0, 1)))]
@@ -56,7 +57,7 @@ class ByHand(unittest.TestCase):
         self.assertEqual(rows["b", "f"].time, 2 * F(4, 6))
         self.assertEqual(rows["b", "h"].time, 2 * F(4, 6) + 1)
         self.assertEqual(rows["b", "h"].energy, F(5, 3) + 5)
-        self.assertEqual(rows["b", "f"].energy, F(5, 3) + 5)  # of its first PC are the first half of the second
+        self.assertEqual(rows["b", "f"].energy, F(5, 3) + 5)  # half of the second belongs to its first PC
         self.assertEqual(rows["b", "h"].entries, 3)
         self.assertEqual(oracle.total(rows).energy, 15)
 

@@ -1,4 +1,4 @@
-"""What tests/run prints, what it runs, and which runs of a tool look for leaks.
+"""The output of tests/run, the tests that it runs, and which runs of a tool look for leaks.
 
 SPDX-License-Identifier: MIT"""
 import os
@@ -61,7 +61,7 @@ class Leaks(tool.Case):
     """
 
     def finds(self):
-        """Whether one more run of a program that leaks is an error."""
+        """Whether another run of a program that leaks is an error."""
         try:
             self.succeeds(["leaky"])
         except AssertionError as e:

@@ -1,4 +1,4 @@
-"""The writer against a reader written apart from it, field by field.
+"""The writer is compared with an independent reader, field by field.
 
 SPDX-License-Identifier: MIT
 """

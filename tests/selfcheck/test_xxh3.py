@@ -1,4 +1,4 @@
-"""The python XXH3 against libxxhash: every length class and its edges.
+"""The Python XXH3 is compared with libxxhash: every length class and its edges.
 
 SPDX-License-Identifier: MIT
 """

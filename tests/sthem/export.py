@@ -1,4 +1,5 @@
-"""Exports of the sthem tool and of Lynsyn boards, written by rows whose integral of power is known exactly.
+"""Exports of the sthem tool and of Lynsyn boards, made of rows whose integral of power is known
+exactly.
 
 SPDX-License-Identifier: MIT
 """
@@ -75,7 +76,8 @@ def power(value):
 
 
 def repaired(times):
-    """Times [s, Fraction] by the rule of the tool, implemented again: runs that are not after the last good one."""
+    """Times [s, Fraction] by the rule of the tool, implemented again: times that are not after the
+    last good one are interpolated."""
     good = [0]
     for i in range(1, len(times)):
         if times[i] > times[good[-1]]:
@@ -95,7 +97,7 @@ def repaired(times):
 
 
 def expected(rows, sensors):
-    """{place or None (idle): (core seconds, joules)}, and the total of both."""
+    """{place or None (idle): (core seconds, joules)}, and their totals."""
     times = repaired([Fraction(r.time) for r in rows])
     parts, before = {}, times[0]
     for row, now in zip(rows, times):

@@ -1,4 +1,4 @@
-"""sthem2pbin: energy of generated exports in exact rationals, and what bad exports must give.
+"""sthem2pbin: energy of generated exports in exact rationals, and the handling of bad exports.
 
 SPDX-License-Identifier: MIT
 """
@@ -32,8 +32,8 @@ class Sthem(tool.Case):
         self.assertLessEqual(abs(Fraction(got) - want), TOLERANCE * abs(want), f"{what}: {got}, not {float(want)!r}")
 
     def check(self, data, rows, sensors, *options, key=lambda place: place, **more):
-        """Totals and rows of the tool against those of the generator, where each sample keeps its energy. Times of rows are
-        whole nanoseconds."""
+        """Totals and rows of the tool equal those of the generator if each sample keeps its energy.
+        Times of rows are whole nanoseconds."""
         table = self.table(self.convert(data, *options, **more), "--energy-model=sample")
         want = {}
         for place, (seconds, joules) in export.expected(rows, sensors).items():
@@ -161,7 +161,7 @@ class Variants(Sthem):
                    key=lambda p: ("mod", "foo::bar()" if p[1].startswith("_Z") else p[1]))
 
     def test_cores_that_were_not_sampled(self):
-        """As the sthem tool writes them: PC 0 has a name."""
+        """As written by the sthem tool: PC 0 has a name."""
         rows = export.make_rows("sthem", 500, 6)
         for cores in ((0,), (0, 3), ()):
             kept = [Row(r.time, r.values, {c: p for c, p in r.cores.items() if c in cores}) for r in rows]
@@ -170,7 +170,8 @@ class Variants(Sthem):
             self.check(export.text(Layout(), named), kept, [2])
 
     def test_functions_of_libraries(self):
-        """Those of all cores are one, under their binary; other colons are left alone."""
+        """Functions of a library are the same on all cores, under its binary; other colons are left
+        alone."""
         names = {"CPU1:app.elf:memcpy": ("app.elf", "memcpy"), "CPU2:app.elf:memcpy": ("app.elf", "memcpy"),
                  "CPU0:libstdc++.so:std::sort(int*)": ("libstdc++.so", "std::sort(int*)"),
                  "CPU12:memcpy": ("__External__", "memcpy"), "CPU1:std::sort": ("__External__", "std::sort"),
@@ -193,7 +194,7 @@ class Variants(Sthem):
         self.assertRegex(self.meta(self.convert(export.text(Layout(), rows), "--cpus", "4")), r"cpus\D+4\b")
 
     def test_choice_of_cores(self):
-        """Only these are kept, and they get all of the energy."""
+        """Only the selected cores are kept, and they get all of the energy."""
         for kind in ("sthem", "pc", "lynsyn"):
             rows = export.make_rows(kind, 400, 11)
             more = {} if kind == "sthem" else dict(warnings=1, key=lambda pc: (
@@ -302,11 +303,11 @@ class Repair(Sthem):
 
 
 class Units(Sthem):
-    """Times and addresses against the arithmetic of the options."""
+    """Times and addresses compared with the arithmetic of the options."""
     head = "Time;Power 1;PC 0\n"
 
     def sums(self, text, *options):
-        """(wall time, {pc: energy}) as the tool sees them."""
+        """(wall time, {pc: energy}) as read by the tool."""
         ended = self.succeeds(["sthem2pbin", *options], stdin=text.encode())
         table = self.table(ended.out, "-k", "pc", "--energy-model=sample", "-q")
         return table["profile"]["wall_s"], {int(r["pc"], 16): r["energy"] for r in table["rows"] if r["pc"] and r["pc"][0] == "0"}
@@ -318,7 +319,7 @@ class Units(Sthem):
             self.near(got[1][pc], joules, f"energy of {pc:#x}")
 
     def test_flat(self):
-        """Rows in any order of their durations, some without any."""
+        """Rows in any order of their durations, some of them without a duration."""
         rng, want, lines = random.Random(3), {}, []
         for i in range(500):
             duration, power, pc = f"{rng.randrange(0, 5)}.{rng.randrange(1000):03}", f"{rng.randrange(90)}.5", 4096 + i % 7

@@ -1,4 +1,5 @@
-"""tracerv2pbin and memtrace2pbin: traces made here against a second implementation, and damaged ones.
+"""tracerv2pbin and memtrace2pbin: traces made here are compared with a second implementation; and
+damaged ones.
 
 SPDX-License-Identifier: MIT
 """
@@ -43,7 +44,8 @@ class Tracerv(TraceCase):
         return cycles
 
     def shares(self, cycles, mhz):
-        """{binary: time [ns]}: the cycles since the last instruction, in equal parts to those committed together."""
+        """{binary: time [ns]}: the cycles since the last instruction, divided equally among the
+        instructions committed together."""
         names, out, before = {1: "one", 2: "two"}, collections.Counter(), None
         for cycle, lanes in cycles:
             if not lanes:
@@ -68,14 +70,15 @@ class Tracerv(TraceCase):
             self.assertEqual(pbin.read(made).meta["wall_ns"], sum(want.values()))
 
     def test_odd_clock(self):
-        """Whole nanoseconds are not whole cycles; nothing is lost or added over the trace."""
+        """Whole nanoseconds are not whole cycles; nothing is lost or added over the whole trace."""
         cycles = [(i, {0: 0x10000 if i % 2 else 0x20000}) for i in range(1, 32001)]
         got = self.table(self.convert(traces.tracerv(cycles), "--clock", "3200"))
         times = [float(row["time"]) * 1e9 for row in got.values()]
         self.assertAlmostEqual(sum(times), 10000, delta=0.01)
 
     def test_loops_on_fast_clocks(self):
-        """At 4 GHz, one cycle in four gets the nanosecond: in a loop of four cycles, not always the same one."""
+        """At 4 GHz, one cycle in four gets the nanosecond: in a loop of four cycles, this must not
+        always be the same cycle."""
         for mhz, length in ((4000, 4), (3200, 16), (2000, 2), (33.3, 3)):
             cycles = [(i, {0: 0x20000 if i % length else 0x10000}) for i in range(1001, 1001 + 20000 // length * length)]
             made = self.convert(traces.tracerv(cycles), "--clock", str(mhz))
