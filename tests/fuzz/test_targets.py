@@ -1,4 +1,4 @@
-"""The libFuzzer targets: their corpora, past failures, and new inputs for a few seconds each. "make
+"""The libFuzzer targets: their corpora, past failures, and two seconds of new inputs each. "make
 fuzz" runs longer.
 
 Two targets at a time, beside the other tests (tests/run: BESIDE).
