@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes a pbin of one thread whose samples visit many program counters: make_pbin.py FILE SAMPLES PCS
 
-Each PC occurs equally often, in an order without pattern, as a large program would have them.
+Each PC occurs equally often, in an order without pattern, as in a large program.
 SPDX-License-Identifier: MIT
 """
 import ctypes

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes a large `sampler` profile of two busy threads: make_profile.py FILE SAMPLES PROGRAM [--extension | --seen]
 
-Numbers as a real run has them: power values use all bits of a double, CPU times jitter, program
+Numbers resemble those of a real run: power values use all bits of a double, CPU times jitter, program
 counters stay in a function for a while.
 SPDX-License-Identifier: MIT
 """

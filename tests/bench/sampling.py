@@ -1,8 +1,8 @@
 """The part of the bench that concerns the sampler; `bench` runs it.
 
 A program does a fixed amount of work: alone, under sampler with either engine, and under perf record, in turn. Costs are
-CPU times (user and system) of program and observer together. Each way is also timed with a program that does nothing, and that
-is subtracted: what remains is the cost of sampling itself. Ratios are medians of ratios to the run alone in the same
+CPU times (user and system) of program and observer together. Each way is also timed with a program that does nothing. The
+difference is the cost of sampling itself. Ratios are medians of ratios to the run alone in the same
 round. Rates are means. Wall times are printed where they mean something: perf record takes 1.1 s for a program that does nothing.
 SPDX-License-Identifier: MIT
 """

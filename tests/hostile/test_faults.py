@@ -1,7 +1,7 @@
 """Calls that fail, one after the other: no tool succeeds silently with a different result.
 
 After each: the old output or the complete new one, the exit status and a message, no temporary file, no child.
-A fault that costs names only may be a warning.
+A fault that only loses names may cause a warning.
 SPDX-License-Identifier: MIT
 """
 import bz2
