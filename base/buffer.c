@@ -34,6 +34,14 @@ void buffer_vprintf(struct buffer *b, const char *format, va_list args)
     free(text);
 }
 
+void buffer_printf(struct buffer *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    buffer_vprintf(b, format, args);
+    va_end(args);
+}
+
 void buffer_u8(struct buffer *b, uint8_t value)
 {
     *buffer_extend(b, 1) = value;

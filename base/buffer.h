@@ -26,7 +26,9 @@ void buffer_u8(struct buffer *buffer, uint8_t value);
 void buffer_u32(struct buffer *buffer, uint32_t value);
 void buffer_u64(struct buffer *buffer, uint64_t value);
 void buffer_f64(struct buffer *buffer, double value);
-/* Appends text as formatted by vprintf, without its NUL. */
+/* Append text as formatted by printf and vprintf, without its NUL. */
+void buffer_printf(struct buffer *buffer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void buffer_vprintf(struct buffer *buffer, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 /* Appends the length as u32, then the bytes without NUL; NULL counts as "". */

@@ -2,12 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "plot/page.h"
 
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/table/json.h"
 #include "plot/text.h"
 
 enum {
@@ -22,63 +21,42 @@ extern const unsigned char page_script[], page_style[];
 extern const size_t page_script_size, page_style_size;
 extern const char page_script_hash[], page_style_hash[];
 
-static void add(struct plot *plot, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(struct plot *plot, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    buffer_vprintf(&plot->picture, format, args);
-    va_end(args);
-}
-
 static void separate(struct plot *plot)
 {
     const struct buffer *b = &plot->picture;
     if (b->size > 0 && strchr("{[:", b->data[b->size - 1]) == NULL)
-        add(plot, ",");
+        buffer_u8(&plot->picture, ',');
 }
 
-/* Writes TEXT without <, > and &, so that no text can end the element of the data or begin
- * another. */
 void page_text(struct plot *plot, const char *text)
 {
     char *fit = text_fit(text, MAX_NAME_LENGTH, true, NULL);
     separate(plot);
-    add(plot, "\"");
-    for (const char *c = fit; *c != '\0'; c++)
-        if (strchr("\"\\<>&'", *c) != NULL)
-            add(plot, "\\u%04x", (unsigned)(unsigned char)*c);
-        else
-            buffer_u8(&plot->picture, (uint8_t)*c);
-    add(plot, "\"");
+    json_add_text(&plot->picture, fit);
     free(fit);
 }
 
 void page_number(struct plot *plot, double value)
 {
     separate(plot);
-    if (isfinite(value))
-        add(plot, "%.9g", value);
-    else
-        add(plot, "null");
+    json_add_real(&plot->picture, value);
 }
 
 void page_key(struct plot *plot, const char *key)
 {
     page_text(plot, key);
-    add(plot, ":");
+    buffer_u8(&plot->picture, ':');
 }
 
 void page_open(struct plot *plot, char bracket)
 {
     separate(plot);
-    add(plot, "%c", bracket);
+    buffer_u8(&plot->picture, (uint8_t)bracket);
 }
 
 void page_close(struct plot *plot, char bracket)
 {
-    add(plot, "%c", bracket);
+    buffer_u8(&plot->picture, (uint8_t)bracket);
 }
 
 void page_put_open(struct plot *plot, const char *key, char bracket)

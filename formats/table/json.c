@@ -81,6 +81,25 @@ void json_put_text(struct output *out, const char *text)
     json_decref(value);
 }
 
+void json_add_text(struct buffer *to, const char *text)
+{
+    buffer_u8(to, '"');
+    for (const char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || strchr("\"\\<>&'\x7f", *c) != NULL)
+            buffer_printf(to, "\\u%04x", (unsigned)(unsigned char)*c);
+        else
+            buffer_u8(to, (uint8_t)*c);
+    buffer_u8(to, '"');
+}
+
+void json_add_real(struct buffer *to, double value)
+{
+    if (isfinite(value))
+        buffer_printf(to, "%.9g", value);
+    else
+        buffer_printf(to, "null");
+}
+
 void json_put_count(struct output *out, uint64_t count)
 {
     output_printf(out, "%" PRIu64, count);

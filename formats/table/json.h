@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/output.h"
 
 /* Call this first: it makes the program exit if memory runs out, instead of losing a value. */
@@ -23,5 +24,10 @@ void json_write(struct output *out, json_t *value);
 void json_put_text(struct output *out, const char *text);
 void json_put_count(struct output *out, uint64_t count);
 void json_put_real(struct output *out, double value);
+
+/* Append a text in UTF-8, or a number with 9 digits, as data within a page: <, > and & are escaped, so
+ * that no text can end the element of the data or begin another. */
+void json_add_text(struct buffer *to, const char *text);
+void json_add_real(struct buffer *to, double value);
 
 #endif
