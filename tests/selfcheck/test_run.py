@@ -19,7 +19,7 @@ def run(*arguments):
 
 class Run(unittest.TestCase):
     def test_times_come_before_the_summary(self):
-        status, lines = run("-k", "unit/c", "--times")
+        status, lines = run("-k", "unit/c")
         self.assertEqual(status, 0, lines)
         self.assertRegex(lines[-1], r"^\d+ passed, 0 failed$")
         seconds = [float(line.split()[0]) for line in lines[:-1]]
