@@ -84,9 +84,9 @@ def other_guards(root):
 
 # Words that were found in messages, documents and comments, and better ones.
 STIFF = {r"(?<!there )\bis no (?!longer\b|more\b)\w+": "is not a ...", r"\b(told|tells?)\b(?! (them )?apart)": "reports, shows",
-         r"\b(stands?|lies?) (at|within)\b": "is at, is between", r"\bbehind the end\b": "after the end",
+         r"\b(stands? (at|within)|lies? (at|within|in|between))\b": "is at, is between", r"\bbehind the end\b": "after the end",
          r"\banother \w+ than\b": "... other than", r"\bwhole number from\b": "an integer >= ...",
-         r"\bof all time\b": "of total CPU time", r"\bas for all tools\b": "see pbin-tools(7)"}
+         r"\bfrom (number |sample )?(?-i:[A-Z_]+|\d+) on\b": "starting at ...", r"\bof all time\b": "of total CPU time", r"\bas for all tools\b": "see pbin-tools(7)"}
 
 
 def stiff_words(root, folders=LAYERS):

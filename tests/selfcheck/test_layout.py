@@ -88,10 +88,11 @@ class Planted(checking.Case):
         self.assertEqual(sources.glued_tags(root), ["base/c.c:2: the licence tag needs a line of its own"])
 
     def test_stiff_words(self):
-        root = self.tree({"base/a.c": '/* It is no profile. There is no profile. */\n"the end lies at 5"\n', "convert/b.1": "A\n.\nis told\n",
+        root = self.tree({"base/a.c": '/* It is no profile. There is no profile. */\n"the end lies at 5"\n/* from I on */\n', "convert/b.1": "A\n.\nis told\n",
                           "README.md": "is no longer another one than b\n"})
         self.assertEqual([one.split(": write")[0] for one in sources.stiff_words(root)],
-                         ["README.md:1: 'another one than'", "base/a.c:1: 'is no profile'", "base/a.c:2: 'lies at'", "convert/b.1:3: 'told'"])
+                         ["README.md:1: 'another one than'", "base/a.c:1: 'is no profile'", "base/a.c:2: 'lies at'", "base/a.c:3: 'from I on'",
+                          "convert/b.1:3: 'told'"])
 
     def test_guard_of_another_header(self):
         root = self.tree({"base/a_b.h": "#ifndef BASE_A_B_H\n#define BASE_A_B_H\n#endif\n", "base/c.h": "#ifndef BASE_A_H\n#endif\n"})
