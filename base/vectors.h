@@ -14,7 +14,7 @@
 #define VECTORS
 #endif
 
-/* Put before a function, compiles it anew wherever it is called: within VECTORS, for the same
+/* Put before a function, compiles a copy of it wherever it is called: within VECTORS, for the same
  * processor, and for the arguments that are constant there. With the address sanitizer, it is an
  * ordinary function, because compiling the checks would take five times as long. */
 #if ADDRESS_SANITIZER

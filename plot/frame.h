@@ -70,8 +70,7 @@ struct rows_layout {
 };
 
 /* Lays out WANTED rows (0: as many as fit, at most AVAILABLE); makes the picture higher if the user
- * did not set its height. EXTRA: height needed in addition to rows, title and axis. Call before
- * frame_begin. */
+ * did not set its height. Call before frame_begin. */
 struct rows_layout frame_rows(struct plot *plot, size_t wanted, size_t available);
 
 /* Draws NAMES from top to bottom (yrange reversed, row i at i), shortened to the layout; moves

@@ -13,8 +13,8 @@
 #include "plot/frame.h"
 #include "plot/page.h"
 
-static const double smallest_part_of_page = 1e-3; /* so that a page is below 1 MB */
-static const double smallest_part =
+static const double min_part_of_page = 1e-3; /* so that a page is below 1 MB */
+static const double min_part =
     1e-4; /* of the total: a smaller node would be invisible even when magnified 10 times */
 
 /* Runs in the browser: a click zooms to a node, and hovering shows its details. The attributes of a
@@ -372,7 +372,7 @@ static int draw_flame(struct plot *plot, struct error *err)
         result = error_set_usage(err, NULL, "flame draws time, energy or samples, not power");
     if (result == 0) {
         bool page = plot->script.picture == PICTURE_HTML;
-        flame_tree_make(&f.tree, a, metric, page ? smallest_part_of_page : smallest_part);
+        flame_tree_make(&f.tree, a, metric, page ? min_part_of_page : min_part);
         f.unit = ranking_metric_unit(aggregate_quantity(a), metric);
         f.metric_name = ranking_metric_name(aggregate_quantity(a), metric);
         result = check_rows(a, err);

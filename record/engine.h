@@ -117,14 +117,14 @@ struct engine_result {
     uint64_t interrupting; /* cost of the interrupts of samples */
     uint64_t switches;     /* number of switches between threads of the program ... */
     uint64_t switching;    /* ... and their additional cost because of sampling */
-    uint64_t births;       /* number of threads that the program has created ... */
-    uint64_t birth;        /* ... and their additional cost */
+    uint64_t creations;    /* number of threads that the program has created ... */
+    uint64_t creation;     /* ... and their additional cost */
 };
 
 /* Returns the CPU time that sampling took, of this process and of the program [ns]. */
 static inline uint64_t engine_cost(const struct engine_result *result)
 {
-    return result->latency + result->interrupting + result->switching + result->birth;
+    return result->latency + result->interrupting + result->switching + result->creation;
 }
 
 #define ENGINE_TICK (SECOND / 100) /* [ns] longest time between two ticks */

@@ -23,7 +23,7 @@ void exits_close(struct exits *exits);
  * later CPU times are unknown. */
 void exits_read(struct exits *exits);
 
-/* Sets *CPU to the CPU time of all threads of process PID, and forgets it. Returns false if it is
+/* Sets *CPU to the CPU time of all threads of process PID, and removes it. Returns false if it is
  * unknown, or if it is not known whether all threads have ended. */
 bool exits_take(struct exits *exits, uint32_t pid, struct raw_cpu *cpu);
 

@@ -13,8 +13,8 @@
 #include "base/memory.h"
 #include "record/clock.h"
 
-enum { PIECE = 1 << 20, SLACK = 2 };             /* SLACK [s]: the times of files are coarse */
-static const size_t largest = (size_t)256 << 20; /* size of one file [bytes] */
+enum { PIECE = 1 << 20, SLACK = 2 };              /* SLACK [s]: the times of files are coarse */
+static const size_t max_size = (size_t)256 << 20; /* size of one file [bytes] */
 
 /* Opens a file unless it is older than SINCE: such a file belongs to an earlier process with the
  * same number. */
@@ -35,7 +35,7 @@ static int copy(struct spool *spool, uint32_t image, enum raw_jit kind, const ch
 {
     int fd = open_new(path, since), result = 0;
     uint8_t *piece = fd >= 0 ? mem_alloc(PIECE) : NULL;
-    for (size_t done = 0; fd >= 0 && result == 0 && done < largest;) {
+    for (size_t done = 0; fd >= 0 && result == 0 && done < max_size;) {
         ssize_t got = read(fd, piece, PIECE);
         if (got <= 0)
             break;

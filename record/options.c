@@ -29,10 +29,10 @@ enum {
     KEY_ATTACH,
     KEY_OVERHEAD,
 };
-static const double lowest = 0.01, highest = 100000, longest = 1e9;
+static const double min_hertz = 0.01, max_hertz = 100000, max_seconds = 1e9;
 
 static const struct argp_option option_table[] = {
-    {NULL, 0, NULL, 0, "What is written:", 1},
+    {NULL, 0, NULL, 0, "Output:", 1},
     {"output", 'o', "FILE", EVERYDAY,
      "Write the profile to FILE; FILE.bz2 is compressed; %p, %h, %r, %t in its name are the "
      "process, host, MPI "
@@ -41,7 +41,7 @@ static const struct argp_option option_table[] = {
     {"aggregate", 'a', NULL, EVERYDAY, "Only write sums per program counter, at the end of the run",
      1},
     {"debug", 'd', NULL, EVERYDAY, "Print details of the sampling at the end", 1},
-    {NULL, 0, NULL, 0, "What is sampled, and how:", 2},
+    {NULL, 0, NULL, 0, "Sampling:", 2},
     {"frequency", 'f', "HZ", EVERYDAY, "Samples per second, a target (default: 1000)", 2},
     {"duration", KEY_DURATION, "SECONDS", EVERYDAY,
      "End the command after SECONDS: SIGTERM, 5 s later SIGKILL", 2},
@@ -251,10 +251,10 @@ static bool take_engine_option(int key, char *arg, struct argp_state *state)
     struct engine_options *engine = &parsing->options->engine;
     switch (key) {
     case 'f':
-        engine->frequency = number(state, arg, "-f", lowest, highest);
+        engine->frequency = number(state, arg, "-f", min_hertz, max_hertz);
         return true;
     case KEY_DURATION:
-        engine->duration = number(state, arg, "--duration", 1e-3, longest);
+        engine->duration = number(state, arg, "--duration", 1e-3, max_seconds);
         return true;
     case KEY_ENGINE:
         tool_choose(state, "engine", engine_name, arg);

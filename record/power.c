@@ -14,10 +14,10 @@
 #include "record/update_period.h"
 
 #define MS UINT64_C(1000000)
-static const uint64_t shortest = MS;          /* time between two readings, ... */
-static const uint64_t longest_stale = 4 * MS; /* ... and while a counter does not move */
-static const uint64_t measuring = 100 * MS;   /* how long to search for the period of a counter */
-static const uint64_t long_gap = 2 * SECOND;  /* without a value: a longer one causes a warning */
+static const uint64_t min_interval = MS;     /* time between two readings, ... */
+static const uint64_t max_stale = 4 * MS;    /* ... and while a counter does not move */
+static const uint64_t measuring = 100 * MS;  /* how long to search for the period of a counter */
+static const uint64_t long_gap = 2 * SECOND; /* without a value: a longer one causes a warning */
 /* in a period: how precisely an update is located, and expected */
 enum { STEPS = 16, FINE_STEPS = 64 };
 enum { COST_SHARE = 20, CHANGES = 24, LATE_AT_ONCE = 65536, PROBE_NS = 100000, DOUBTFUL = 10 };
@@ -368,13 +368,13 @@ static void set_pace(struct meter *meter)
         if (!meter->tracks[i].skip && c->period > 0 && (period == 0 || c->period < period))
             period = c->period;
     }
-    meter->base = period > shortest ? period : shortest;
-    meter->paced = meter->counts && period >= shortest;
+    meter->base = period > min_interval ? period : min_interval;
+    meter->paced = meter->counts && period >= min_interval;
     meter->interval = meter->base;
 }
 
-/* When the counter of channel INDEX was read at CLOCK, it had moved: this may prove that its period
- * was measured wrongly. */
+/* Corrects the period of channel INDEX if its counter had moved at CLOCK, earlier than that period
+ * allows. */
 static void correct_period(struct power *p, struct meter *meter, size_t index, uint64_t clock)
 {
     struct track *t = &meter->tracks[index];
@@ -440,7 +440,7 @@ static uint64_t wait_for_update(const struct meter *meter, bool wait, uint64_t n
 {
     uint64_t step = meter->base / STEPS, fine = meter->base / FINE_STEPS, next = next_update(meter);
     const uint64_t looks[] = {next - 2 * step, next - fine, next + fine};
-    if (step < shortest / 2 || step < meter->cost * COST_SHARE || meter->unmoved > 2 * STEPS)
+    if (step < min_interval / 2 || step < meter->cost * COST_SHARE || meter->unmoved > 2 * STEPS)
         return 0;
     for (size_t i = 0; i < sizeof looks / sizeof looks[0] && next > 0 && meter->search == 0; i++)
         if (looks[i] > now + fine / 2)
@@ -467,7 +467,7 @@ static void pace(struct meter *meter, bool moved, uint64_t now)
      * after it */
     uint64_t base = meter->base - (meter->paced ? meter->base / STEPS : 0);
     base = base > meter->cost * COST_SHARE ? base : meter->cost * COST_SHARE;
-    uint64_t most = base > longest_stale ? base : longest_stale, update;
+    uint64_t most = base > max_stale ? base : max_stale, update;
     count_unmoved(meter, moved);
     meter->expects = false;
     if (!meter->counts) {
@@ -486,7 +486,7 @@ static void pace(struct meter *meter, bool moved, uint64_t now)
         const struct track *t = &meter->tracks[i];
         double quarter = t->rate > 0 ? (double)t->channel->range / 4 / t->rate : 0;
         if (quarter > 0 && quarter < (double)meter->interval)
-            meter->interval = quarter > (double)shortest ? (uint64_t)quarter : shortest;
+            meter->interval = quarter > (double)min_interval ? (uint64_t)quarter : min_interval;
     }
 }
 
@@ -723,7 +723,8 @@ static void warn_of(const struct power *p, const struct track *t)
                        " values with the time of another: each time counts once, with their mean",
                        name, t->alike);
     if (t->gap > long_gap && t->gap > 20 * t->channel->period)
-        report_warning(p->reporter, "%s gave no new value for %.1f s", name, (double)t->gap * 1e-9);
+        report_warning(p->reporter, "%s delivered no new value for %.1f s", name,
+                       (double)t->gap * 1e-9);
 }
 
 void power_warn(const struct power *p)
@@ -842,7 +843,7 @@ static int measure_baseline(struct power *p, double seconds)
         for (size_t m = 0; m < p->meter_count; m++)
             if (p->meters[m].due <= p->start + now && read_meter(p, &p->meters[m]) != 0)
                 return -1;
-        pause_for(length - now < shortest ? length - now : shortest);
+        pause_for(length - now < min_interval ? length - now : min_interval);
     }
     p->end = now;
     p->closing = true;

@@ -11,7 +11,7 @@
 
 /* if the run is not short, one part in this many is worth a line */
 static const uint64_t worth = 100;
-static const uint64_t least_switching = SECOND / 1000;
+static const uint64_t min_switching = SECOND / 1000;
 static const double much_kernel = 0.05; /* fraction of the CPU time */
 static const double much_less = 0.8;    /* fraction of the requested rate: less is worth a line */
 /* fraction of the requested rate: below it, the sampler seldom gets a CPU */
@@ -42,7 +42,7 @@ static void print_samples(const struct options *o, const struct engine_result *r
                 "sampler: the rate was reduced: sampling may cost at most %g %% (--max-overhead)\n",
                 o->engine.max_overhead * 100);
     double cpu = seconds_of(r->user + r->system), kernel = seconds_of(r->system);
-    if (r->user_only && kernel > much_kernel * cpu && kernel >= seconds_of(least_switching))
+    if (r->user_only && kernel > much_kernel * cpu && kernel >= seconds_of(min_switching))
         fprintf(stderr,
                 "sampler: %.3g s of the CPU time were in the kernel, which may not be sampled "
                 "here: they "
@@ -55,16 +55,16 @@ static void print_samples(const struct options *o, const struct engine_result *r
                 "CPUs: shares of time may be wrong by %s\n",
                 r->late,
                 r->reached < starving * o->engine.frequency ? "half and more" : "a few percent");
-    if (r->switching > r->wall / worth && r->switching >= least_switching)
+    if (r->switching > r->wall / worth && r->switching >= min_switching)
         fprintf(
             stderr,
             "sampler: counting at its context switches cost the command about %.3g s of CPU time\n",
             seconds_of(r->switching));
-    if (r->birth > r->wall / worth && r->birth >= least_switching)
+    if (r->creation > r->wall / worth && r->creation >= min_switching)
         fprintf(stderr,
                 "sampler: counting %" PRIu64
                 " new threads cost the command about %.3g s of CPU time\n",
-                r->births, seconds_of(r->birth));
+                r->creations, seconds_of(r->creation));
     if (r->left > 0)
         fprintf(
             stderr, "sampler: %zu process%s of the command still run%s, and %s no longer sampled\n",
@@ -133,9 +133,9 @@ static void print_details(const struct options *o, const struct engine *engine,
     if (r->switches > 0)
         fprintf(stderr, "  switches        about %.3g us each, %" PRIu64 " of them\n",
                 (double)r->switching / 1000 / (double)r->switches, r->switches);
-    if (r->births > 0)
+    if (r->creations > 0)
         fprintf(stderr, "  new threads     about %.3g us each, %" PRIu64 " of them\n",
-                (double)r->birth / 1000 / (double)r->births, r->births);
+                (double)r->creation / 1000 / (double)r->creations, r->creations);
     fprintf(stderr, "  own CPU time    %.3f s", own);
     if (p->has_energy && p->busy > 0)
         fprintf(stderr, ", %.3g J by its share of the CPU time of the machine",

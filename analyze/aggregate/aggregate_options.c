@@ -47,8 +47,8 @@ static const struct argp_option arguments[] = {
      "binary,function)",
      1},
     {"external-keys", KEY_EXTERNAL_KEYS, "KEY,...", 0,
-     "Rows of binaries other than the target have only these of the keys: binary, to see libraries "
-     "as one row each",
+     "Keys for the rows of binaries other than the target, from those of -k; with binary, each "
+     "library is one row",
      1},
     {"threads", KEY_THREADS, NULL, EVERYDAY,
      "Separate rows per thread (adds thread as the first key)", 1},
@@ -87,7 +87,8 @@ static const struct argp_option arguments[] = {
      3},
     {"others", KEY_OTHERS, "HOW", 0,
      "How to treat other programs, if their CPU time was recorded: split (default): they share the "
-     "energy by CPU time, as _others; ignore: only the program uses CPU time",
+     "energy by CPU time, as _others; ignore: assume that only the program uses CPU "
+     "time",
      3},
     {"sensor-lag", KEY_LAG, "S", 0,
      "The sensor shows what it measured S seconds late (share and fit); auto: find S, from 0 to 4 "

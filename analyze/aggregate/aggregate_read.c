@@ -577,7 +577,8 @@ static int take_unattributed(struct input *in, struct error *err)
 {
     double joule = pbin_reader_meta(in->reader)->unattributed;
     if (!exact_fits(joule, ENERGY_SHIFT, WEIGH_ROOM))
-        return error_set(err, in->name, NO_OFFSET, "energy in no row is out of range: %g J", joule);
+        return error_set(err, in->name, NO_OFFSET, "unattributed energy is out of range: %g J",
+                         joule);
     in->aggregate->rows.overflow |=
         __builtin_add_overflow(in->aggregate->unattributed, exact_of_double(joule, ENERGY_SHIFT),
                                &in->aggregate->unattributed);

@@ -58,7 +58,7 @@ enum { UNCORRECTED = FIT_GROUPS, SETS = PBIN_FIT_GROUPS };
 /* Column 0 is idle time; the others are rows, and the last may be all remaining rows. */
 struct problem {
     struct lapack *lapack;
-    size_t columns, own; /* columns from OWN on belong to several rows */
+    size_t columns, own; /* columns at and after OWN belong to several rows */
     uint16_t *from;      /* [fit->columns]: column for each column of the sums, or FIT_NONE */
     uint16_t *first;     /* [columns]: a column of the sums */
     uint16_t *like;      /* [columns]: one that it was joined with, or FIT_NONE */
@@ -81,7 +81,7 @@ struct problem {
 
 /* ---- columns ---- */
 
-/* Rows with much CPU time have their own columns, from 1 on; the last column is for all others. */
+/* Rows with much CPU time have columns of their own, starting at 1; all others share the last. */
 static void choose_columns(struct problem *p, const struct fit *fit)
 {
     struct ranked rank[FIT_COLUMNS];

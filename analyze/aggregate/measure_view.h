@@ -48,7 +48,8 @@ void measure_sums_free(struct measure_sums *sums);
 void measure_view_cells(const struct measure_view *view, const struct measure_sums *sums,
                         struct table_cell *cells);
 
-/* Sets the members of VALUES that come from measures, for COUNT rows of AGGREGATE from FIRST on. */
+/* Sets the members of VALUES that come from measures, for COUNT rows of AGGREGATE, starting at
+ * FIRST. */
 void row_values_measured(struct row_values *values, const struct aggregate *aggregate, size_t first,
                          size_t count);
 

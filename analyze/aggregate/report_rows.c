@@ -8,7 +8,7 @@
 #include "analyze/aggregate/row_view.h"
 #include "base/memory.h"
 
-/* One row, or several with the same first keys: SIZE rows from BEGIN on, in the order of their
+/* One row, or several with the same first keys: SIZE rows, starting at BEGIN, in the order of their
  * keys. */
 struct group {
     const struct pbin_row *begin;

@@ -66,7 +66,7 @@ void row_view_init(struct row_view *view, const struct aggregate *aggregate,
 /* Returns whether ROW is shown as a row. The row of excluded samples is shown as a fact. */
 bool row_view_shows(const struct row_view *view, const struct pbin_row *row);
 
-/* The value by which rows are sorted, for SIZE rows from ROW on whose sums are SUMS; -infinity if
+/* The value by which rows are sorted, for SIZE rows starting at ROW, whose sums are SUMS; -infinity if
  * unknown. */
 double row_view_metric(const struct row_view *view, const struct pbin_sums *sums,
                        const struct pbin_row *row, size_t size);

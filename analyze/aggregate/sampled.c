@@ -61,7 +61,7 @@ void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregat
     else if (code->samples > PARALLEL * in_windows || (wall > 0 && used > PARALLEL * wall))
         code->obstacle = "threads run at the same time";
     else if (apart > IDLE * fabs(code->energy))
-        code->obstacle = "other programs and idle time have part of the energy";
+        code->obstacle = "part of the energy belongs to other programs or idle time";
     else
         code->window = window + EDGES * code->time * code->runs / code->samples;
 }

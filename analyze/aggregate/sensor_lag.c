@@ -24,7 +24,7 @@ enum { STEPS = 16, SECTIONS = 8 };
 static const double step = 0.25, golden = 0.6180339887498949; /* STEP: in updates */
 /* A lag other than 0 must explain this part of the energy that is unexplained without it. With few
  * windows, the part must be larger, because chance could explain it. */
-static const double least_gain = 0.2, chance = 4; /* divided by the square root of windows */
+static const double min_gain = 0.2, chance = 4; /* divided by the square root of windows */
 
 struct search {
     const struct inputs *inputs;
@@ -124,7 +124,7 @@ int sensor_lag_find(const struct inputs *inputs, const struct aggregate_options 
         best = best_of(best, attempt_at(&s, i * step * s.update));
     double low = fmax(best.lag - step * s.update, 0), high = best.lag + step * s.update;
     best = best_of(best, divide(&s, low, high));
-    double gain = fmax(least_gain, chance / sqrt(s.windows));
+    double gain = fmax(min_gain, chance / sqrt(s.windows));
     *lag = best.unexplained < (1 - gain) * none.unexplained ? round(best.lag * 1e6) / 1e6 : 0;
     return 0;
 }

@@ -44,7 +44,7 @@ enum {
 };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What:", 1},
+    {0, 0, NULL, 0, "Selection:", 1},
     {"function", 'f', "GLOB", EVERYDAY,
      "Show functions whose name matches (repeatable, default: the one with the most time)", 1},
     {"asm", KEY_ASM, NULL, EVERYDAY, "Show instructions instead of source lines", 1},

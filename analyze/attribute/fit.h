@@ -67,7 +67,7 @@ enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS };
 struct fit_entry;
 struct fit_regular;
 
-/* A window that lies in one stretch, in doubles [ns] [J] [ns^2]. */
+/* A window within one stretch, in doubles [ns] [J] [ns^2]. */
 struct fit_inner {
     double ns, energy, variance, edges;
     uint64_t end;
@@ -96,7 +96,7 @@ static inline void fit_inner_put(struct fit_inner *inner, uint16_t column, doubl
 
 struct fit {
     size_t columns;            /* at least FIT_ROW */
-    uint32_t row[FIT_COLUMNS]; /* [columns], from FIT_ROW on */
+    uint32_t row[FIT_COLUMNS]; /* [columns], set from FIT_ROW */
     exact cpu[FIT_COLUMNS];    /* in all windows, including incomplete ones [2^-32 ns] */
     /* Sums of the squares of intervals that begin in one row and end in another [ns^2]. Of
      * FIT_TIME: the number of complete windows. Of FIT_WAITS: the same squares for waiting, in

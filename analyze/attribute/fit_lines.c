@@ -61,7 +61,7 @@ struct line {
     double low, high;
 };
 
-/* Adds the part of an interval from BEGIN to END, which lies in one window. */
+/* Adds the part of an interval from BEGIN to END, which is in one window. */
 static void add_lines(struct fit *fit, size_t window, const struct line *lines, double cpu_ns,
                       double begin, double end)
 {
@@ -366,7 +366,7 @@ INLINE bool is_steady(const struct walk *walk, const struct fit_windows *w, size
            *before == *of && before[n] == *of && of[n] == *of;
 }
 
-/* Adds steady intervals from I on. Returns the number of the last. */
+/* Adds steady intervals, starting at I. Returns the number of the last. */
 INLINE size_t add_run(struct walk *walk, const struct fit_windows *w, size_t i,
                       const double *cpu_ns)
 {

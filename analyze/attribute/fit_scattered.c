@@ -24,8 +24,8 @@
  * joined where the program shares CPU time, at one in MAX_LEFT_OPEN of their ends. */
 enum { MAX_OPEN = 5, MAX_LEFT_OPEN = 20 };
 enum {
-    LONG = 32,        /* looks per window that found a thread running */
-    LEAST_LENGTH = 16 /* samples among which a thread that always runs shares CPU time */
+    LONG = 32,      /* looks per window that found a thread running */
+    MIN_LENGTH = 16 /* samples among which a thread that always runs shares CPU time */
 };
 #define MAX_SPREAD 2. /* squared coefficient of variation of intervals; above it, some are gaps */
 
@@ -78,7 +78,7 @@ void fit_scattered_join(const struct fit_windows *w, bool *with_next)
     for (size_t k = 0; k < w->view->thread_samples; k++)
         ran += w->view->cpu_ns[k] > 0;
     size_t length = ran > 0 ? LONG * count / ran + 1 : count;
-    length = length > LEAST_LENGTH ? length : LEAST_LENGTH;
+    length = length > MIN_LENGTH ? length : MIN_LENGTH;
     memset(with_next, true, w->count * sizeof *with_next);
     for (size_t i = 0; i + 1 < count; i++) {
         size_t window = fit_window_of(w, 1, i);

@@ -161,7 +161,7 @@ typedef int64_t loose_words __attribute__((vector_size(LANES * 8), aligned(8), m
 #define TO_WORDS(value, round) ((lane_words)((value) + (round)) - (lane_words)(round))
 #define ROUND(shift)           (1.5 * (double)(INT64_C(1) << (52 - (shift))) - (lanes){0})
 
-/* Adds the products of column I with COUNT of the four columns from J on to its row of words. COUNT
+/* Adds the products of column I with COUNT of the four columns starting at J to its row of words. COUNT
  * is a constant, to avoid duplicate code. If the estimates do not differ, there is nothing to
  * correct. */
 INLINE void add_four(const struct terms *t, size_t i, size_t j, size_t count, double per_ns,
@@ -189,7 +189,7 @@ INLINE void add_four(const struct terms *t, size_t i, size_t j, size_t count, do
         row[column[3]] += __builtin_shufflevector(odd, odd, 2, 3);
 }
 
-/* Adds the products of COUNT columns, from I on, with time and energy, the words of which are at
+/* Adds the products of COUNT columns, starting at I, with time and energy, the words of which are at
  * the beginning of each row. */
 INLINE void add_heading(const struct terms *t, size_t i, size_t count, double rate,
                         words *const *row)
@@ -217,7 +217,7 @@ INLINE void add_heading(const struct terms *t, size_t i, size_t count, double ra
         *(loose_words *)row[3] += __builtin_shufflevector(odd_ns, odd_joule, 2, 3, 6, 7);
 }
 
-/* Adds the products of COUNT columns, from I on, with themselves and all columns before them. COUNT
+/* Adds the products of COUNT columns, starting at I, with themselves and all columns before them. COUNT
  * is a constant, and I a multiple of LANES. Steps have a constant length, because the number of
  * columns varies, which would make branches hard to predict. */
 INLINE void add_rows(const struct terms *t, size_t i, size_t count, words *restrict sums)

@@ -299,7 +299,7 @@ static void mark_edges(const uint16_t *restrict first, const uint16_t *restrict 
         edge[i] = first[i] != second[i] || first[i] != second[i - 1];
 }
 
-/* The next marked interval from I on. There is a mark after the last interval. */
+/* The next marked interval at or after I. There is a mark after the last interval. */
 static inline size_t next_edge(const uint8_t *edge, size_t i)
 {
     uint64_t marks = get_u64(edge + i, false);

@@ -59,7 +59,7 @@ static void count_classes(struct gaps *gaps, const uint64_t *interval_ns, size_t
 
 enum { FEW = 8, FEWER = 3 /* classes of regular intervals */, LANES = 4 };
 
-/* Does the same for at most MOST classes (a constant) from FIRST on, without a table look-up for
+/* Does the same for at most MOST classes (a constant), starting at FIRST, without a table look-up for
  * each interval. */
 INLINE void count_most(struct gaps *gaps, const uint64_t *interval_ns, size_t count, unsigned first,
                        unsigned most)

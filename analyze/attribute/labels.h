@@ -71,8 +71,8 @@ static inline const char *label_unlike(const char *name)
     return name;
 }
 
-/* In a row without code, all texts are its label, and all numbers are one of these, which are no
- * thread, line or address. */
+/* In a row without code, all texts are its label, and all numbers are one of these, none of which is
+ * a valid thread, line or address. */
 #define NUMBER_EXCLUDED UINT64_MAX
 #define NUMBER_IDLE     (UINT64_MAX - 1)
 #define NUMBER_GAP      (UINT64_MAX - 2)

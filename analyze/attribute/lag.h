@@ -11,7 +11,7 @@
 #include "base/exact.h"
 #include "formats/pbin/pbin.h"
 
-/* The samples from number NEXT on. */
+/* The samples starting at number NEXT. */
 struct late_samples {
     const struct pbin_samples *in;
     size_t next;

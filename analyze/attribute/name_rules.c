@@ -167,14 +167,13 @@ void name_rules_free(struct name_rules *r)
 /* ---- options ---- */
 
 static const struct argp_option options[] = {
-    {0, 0, NULL, 0, "Names (rows that then have the same names are joined):", NAME_GROUP},
+    {0, 0, NULL, 0, "Names (rows whose names become equal are joined):", NAME_GROUP},
     {"no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Functions by their linkage names: _Z4mainv",
      NAME_GROUP},
     {"short-names", KEY_SHORT, NULL, 0,
      "Functions without parameters and template arguments: sort<...>", NAME_GROUP},
     {"join-clones", KEY_JOIN, NULL, 0,
-     "Parts and copies that compilers make of a function (.cold, .part.0) are that function",
-     NAME_GROUP},
+     "Count compiler-generated parts and copies (.cold, .part.0) as their function", NAME_GROUP},
     {"strip-prefix", KEY_STRIP, "DIR", 0, "Make paths below DIR relative to it (repeatable)",
      NAME_GROUP},
     {"map-prefix", KEY_MAP, "OLD=NEW", 0,

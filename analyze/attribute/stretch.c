@@ -13,7 +13,7 @@
 
 enum { STEP = 8 }; /* intervals checked together */
 
-/* The first interval from I on that is not steady. */
+/* The first interval at or after I that is not steady. */
 static inline size_t end_of_steady(const uint8_t *steady, size_t i)
 {
     for (;; i += STRETCH_ROOM) { /* either word may have the end: no branch between them */
@@ -125,7 +125,7 @@ static void divide_by_leaps(struct stretch *s)
 }
 
 /* Detects an update of the sensor within interval I, whose power differs from that of the interval
- * before: its mean power lies between two powers that persist. Returns the fraction of its energy
+ * before: its mean power is between two powers that persist. Returns the fraction of its energy
  * before the update, and sets *CUT to the fraction of its time; negative if there is no update. */
 INLINE double energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *cut)
 {
@@ -244,7 +244,7 @@ struct spans {
     double *power, *price;
 };
 
-/* Sets P to the powers of windows or intervals from I on [J/ns]. A window without time has no
+/* Sets P to the powers of windows or intervals, starting at I [J/ns]. A window without time has no
  * energy. */
 INLINE void find_powers(const struct spans *s, size_t i, lanes *p)
 {
@@ -503,7 +503,7 @@ static void find_odd(struct stretch *s)
             s->odd[s->odds++] = (uint16_t)i;
 }
 
-/* Sets the energy of intervals that lie in two windows with the powers POWER. */
+/* Sets the energy of intervals that span two windows with the powers POWER. */
 static void spread_cuts(const struct stretch *s, const double *restrict power,
                         double *restrict energy)
 {

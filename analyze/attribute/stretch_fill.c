@@ -78,7 +78,7 @@ INLINE bool keep(const struct view *v, struct stretch *s)
     return fits;
 }
 
-/* Marks those of the four intervals from I on that exist. This is a macro because some processors
+/* Marks those of the four intervals starting at I that exist. This is a macro because some processors
  * cannot return such vectors. */
 #define VALID(s, i) ((lane_bits){0, 1, 2, 3} < (int64_t)((s)->count - (i)))
 
@@ -112,7 +112,7 @@ void stretch_look(struct stretch *s)
     look(s);
 }
 
-/* Sets and evaluates the four intervals from I on. */
+/* Sets and evaluates the four intervals starting at I. */
 INLINE void put(struct stretch *s, struct view *v, size_t i, struct step *f)
 {
     f->energy = f->rate * f->seconds;

@@ -2,9 +2,10 @@
  *
  *   sample i, interval d_i, power P_i, CPU time c_ij of thread j:
  *   time   = c_ij                                (without CPU time: d_i * min(1, cpus / threads))
- *   energy: of the windows around it, by CPU time
- *                                                (see stretch.h; energy of unused CPU time is idle)
- *   sample:    P_i * d_i * c_ij / sum_j(c_ij)    (no CPU time used: all of it is idle)
+ *   energy, by model:
+ *   share:  of the windows around it, by CPU time (see stretch.h; energy of unused CPU time is idle)
+ *   sample: P_i * d_i * c_ij / sum_j(c_ij)        (no CPU time used: all of it is idle)
+ *   thread: P_i * c_ij
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/weigh.h"
 
@@ -33,7 +34,7 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
     w->lag = w->share != NULL ? exact_of_double(options->lag * 1e9, TIME_SHIFT) : 0;
     if (!meta->times && meta->samples > 0 && meta->wall_ns > 0) {
         w->even = ((exact)meta->wall_ns << TIME_SHIFT) / (exact)meta->samples;
-        w->even_seconds = (double)meta->wall_ns / 1e9 / (double)meta->samples;
+        w->even_seconds = weigh_even_seconds(meta);
     } else if (!meta->times) {
         w->even = options->untimed;
         w->even_seconds = exact_to_double(options->untimed, TIME_SHIFT, NS_PER_S);

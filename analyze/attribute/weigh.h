@@ -48,7 +48,7 @@ struct weigher;
 struct energy_model {
     const char *name;
     bool loses; /* attributed energy can differ from measured energy */
-    /* The number of samples in the next window, from FIRST on; 0 if more samples than are available
+    /* The number of samples in the next window, starting at FIRST; 0 if more samples than are available
      * are needed. At the end of the profile, the remaining samples are a window. NULL: each sample
      * keeps its energy. */
     size_t (*window)(const struct weigher *weigher, const struct pbin_samples *samples,
@@ -70,7 +70,7 @@ extern const struct energy_model energy_by_share;
 extern const struct energy_model energy_by_sample;
 /* Charges each thread with power * CPU time, like the scripts of 2019. */
 extern const struct energy_model energy_by_thread;
-/* The energy model with this number, from 0 on; NULL after the last. */
+/* The energy model with this number, starting at 0; NULL after the last. */
 const struct energy_model *energy_model_get(size_t number);
 
 /* The times from which the sampler's own time, divided evenly among the samples, is subtracted. */
@@ -125,6 +125,12 @@ struct weigher {
     struct share_work *share;         /* of energy_by_share, otherwise NULL */
 };
 
+/* The interval of each sample of a profile without times [s]; 0: it has no samples, or no wall time. */
+static inline double weigh_even_seconds(const struct pbin_meta *meta)
+{
+    return meta->samples > 0 ? (double)meta->wall_ns / 1e9 / (double)meta->samples : 0;
+}
+
 /* META and QUANTITY are borrowed until weigher_free. */
 void weigher_start(struct weigher *weigher, const struct pbin_meta *meta,
                    const struct quantity *quantity, const struct weigh_options *options);
@@ -133,7 +139,7 @@ void weigher_free(struct weigher *weigher);
 /* Adds the next samples of the profile. They are borrowed until weigher_next returns NULL. */
 void weigher_add(struct weigher *weigher, const struct pbin_samples *samples);
 
-/* Ends the profile, and thereby the open window. */
+/* Ends the profile and its open window. */
 void weigher_finish(struct weigher *weigher);
 
 /* Starts with sample number NUMBER of the profile. Requires weigher_divides; call it before any

@@ -535,7 +535,7 @@ INLINE packed_sums *sums_of(const struct addition *a, size_t k, size_t lane)
     return &a->sums[a->lanes * a->row[k] + (lane & (a->lanes - 1))];
 }
 
-/* Adds four thread samples from K on, the first of them to LANE. Four vectors, each with one word
+/* Adds four thread samples starting at K, the first of them to LANE. Four vectors, each with one word
  * of all four, are transposed into vectors with all words of one. TOTAL sums all words but the
  * first. */
 INLINE void add_four(const struct addition *a, size_t k, size_t lane, four_words *total)

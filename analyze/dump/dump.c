@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/weigh.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 
@@ -141,7 +142,7 @@ int dump_check_samples(const struct pbin_meta *meta, struct error *err)
 void dump_advance(struct dump_position *at, uint64_t interval_ns)
 {
     const struct pbin_meta *meta = at->meta;
-    double step = meta->samples > 0 ? (double)meta->wall_ns / 1e9 / (double)meta->samples : 0;
+    double step = weigh_even_seconds(meta);
     at->time_ns += interval_ns;
     at->samples++;
     at->begin = at->time;

@@ -39,7 +39,7 @@ struct addr2line_options {
 };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What to look up:", 1},
+    {0, 0, NULL, 0, "Input:", 1},
     {"exe", 'e', "FILE", EVERYDAY, "The program, library or debug file (default: a.out)", 1},
     {"vmmap", 'm', "FILE", 0,
      "Addresses are those of a process with these mappings, lines of HEXADDRESS HEXSIZE LABEL", 1},
@@ -59,7 +59,7 @@ static const struct argp_option arguments[] = {
      "Add a row to the CSV file for each instruction whose address it does not have", 1},
     {"fill-columns", KEY_FILL_COLUMNS, "VALUE", 0,
      "In these rows, VALUE is in all other columns (default: nothing)", 1},
-    {0, 0, NULL, 0, "What to print:", 2},
+    {0, 0, NULL, 0, "Output:", 2},
     {"addresses", 'a', NULL, 0, "Each address before its function and line", 2},
     {"functions", 'f', NULL, EVERYDAY, "The function", 2},
     {"inlines", 'i', NULL, EVERYDAY, "Also the functions into which this one is inlined", 2},

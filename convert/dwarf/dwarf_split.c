@@ -96,7 +96,8 @@ static void inherit(struct unit *split, const struct unit *skeleton)
     split->old_ranges_base = skeleton->old_ranges_base;
 }
 
-/* Returns the units of a split file of SKELETON, which is in UNITS, with room for the only one. */
+/* Returns units for the split file with SECTIONS, with room for one unit. UNITS contain its
+ * skeleton. */
 static struct dwarf_units *new_body(struct dwarf_units *units, struct dwarf_sections *sections)
 {
     struct dwarf_units *body = mem_zalloc(1, sizeof *body);

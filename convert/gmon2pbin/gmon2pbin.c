@@ -27,7 +27,7 @@ struct options {
 enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS, KEY_DIALECT, KEY_TOTAL_TIME };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What the profile is:", 1},
+    {0, 0, NULL, 0, "Input:", 1},
     {"elf", 'e', "FILE", EVERYDAY,
      "The program that wrote it (default: from the name gmon.PROGRAM.PID.out or gmon-UUID.out)", 1},
     {"rate", 'r', "HZ", EVERYDAY, "Samples per second (default: as recorded)", 1},
@@ -40,7 +40,7 @@ static const struct argp_option arguments[] = {
     {"big-endian", 'b', NULL, 0, "The profile is big endian", 2},
     {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
     {"bias", KEY_BIAS, "ADDRESS", 0,
-     "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0; for OP-TEE by "
+     "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0; OP-TEE: by "
      "__text_start)",
      ELF_GROUP},
     {0}};

@@ -20,7 +20,7 @@ struct options {
 enum { KEY_BITS = KEY_TOOL_FIRST, KEY_TOTAL_TIME };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What the profile is:", 1},
+    {0, 0, NULL, 0, "Input:", 1},
     {"rate", 'r', "HZ", EVERYDAY, "Samples per second of CPU time (default: as recorded)", 1},
     {"total-time", KEY_TOTAL_TIME, "S", EVERYDAY, "CPU time of all samples, instead of a rate", 1},
     {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1},

@@ -9,7 +9,7 @@
 #include "formats/trace/memtrace.h"
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What the trace is:", 1},
+    {0, 0, NULL, 0, "Input:", 1},
     {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1},
     {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
     {0}};

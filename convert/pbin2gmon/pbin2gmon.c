@@ -27,7 +27,7 @@ struct options {
 enum { KEY_SCALE = KEY_TOOL_FIRST, KEY_PROFIL, KEY_SYMBOLS };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What is written:", 1},
+    {0, 0, NULL, 0, "Output:", 1},
     {"format", KEY_FORMAT, "FORMAT", EVERYDAY, "gnu (default) or bsd", 1},
     {"binary", 'e', "FILE", EVERYDAY,
      "The program or library to write, as a path or by its name in the profile (default: the "

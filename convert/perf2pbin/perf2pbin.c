@@ -8,7 +8,7 @@
 #include "convert/perf2pbin/perf_convert.h"
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What the recording is:", 1},
+    {0, 0, NULL, 0, "Input:", 1},
     {"event", 'e', "EVENT", EVERYDAY,
      "Use the samples of this event; may be repeated (default: the first that counts time or "
      "cycles, else the first)",

@@ -229,8 +229,8 @@ static void explain_times(const struct conversion *c, const struct perf_event *e
             continue;
         if (c->meanings[i].ns == 0)
             report_warning(c->reporter,
-                           "%s: event %.64s does not say how much CPU time a sample stands for: "
-                           "each sample has the time since the one before %s",
+                           "%s: event %.64s does not define the CPU time per sample: each "
+                           "sample is charged the time since the previous one %s",
                            c->file, events[i].name, remedy);
         else if (!c->untimed && !events[i].counts_cycles)
             report_warning(c->reporter,

@@ -26,7 +26,7 @@ static size_t list_sightings(const struct weighed_thread *threads, size_t count,
     return listed;
 }
 
-/* Returns the CPU time before the end of STRATUM, from BEGIN_NS on, of a thread that used
+/* Returns the CPU time between BEGIN_NS and the end of STRATUM of a thread that used
  * LIFE_NS. */
 static uint64_t passed(const struct stratum *stratum, uint64_t begin_ns, uint64_t life_ns)
 {

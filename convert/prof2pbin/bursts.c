@@ -1,4 +1,4 @@
-/* Divides CPU time by how long threads had run since they slept.
+/* Divides CPU time by how long threads had run since they last slept.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/bursts.h"
 
@@ -127,7 +127,7 @@ static size_t add_bursts(const struct weighed_thread *t, const struct burst_pool
 }
 
 /* Returns the COUNT sightings of POOL, with the part of their burst that had passed as their age.
- * They are numbered as stretches, from FIRST on. Caller frees. */
+ * They are numbered as stretches, starting at FIRST. Caller frees. */
 static struct aged_sighting *list_sightings(const struct weighed_thread *t,
                                             const struct burst_pool *pool, size_t count,
                                             size_t first)
@@ -147,7 +147,7 @@ static struct aged_sighting *list_sightings(const struct weighed_thread *t,
 }
 
 /* Divides CPU time alternately among the strata and the stretches of POOL. TO has a stretch for
- * each sighting, from FIRST on. */
+ * each sighting, starting at FIRST. */
 static void fit(const struct weighed_thread *t, const struct burst_pool *pool,
                 const struct aged_sighting *list, const struct stratum *strata, size_t count,
                 struct weighed_thread *to, size_t first)
@@ -175,7 +175,7 @@ static void settle(const struct weighed_thread *t, const struct burst_pool *pool
     strata_sort(list, count);
     size_t made = strata_make(list, 0, count, strata);
     size_t bursts = add_bursts(t, pool, strata, made);
-    bool fits = bursts >= LEAST_BURSTS && (pool->to_ns - pool->from_ns) / bursts >= LEAST_BURST_NS;
+    bool fits = bursts >= MIN_BURSTS && (pool->to_ns - pool->from_ns) / bursts >= MIN_BURST_NS;
     for (size_t i = 0; fits && i < count; i++)
         *MEM_APPEND(to->stretches, to->count, to->capacity) = (struct stretch){1, 0};
     for (size_t i = pool->begin; !fits && i < pool->end; i++)
@@ -186,7 +186,8 @@ static void settle(const struct weighed_thread *t, const struct burst_pool *pool
     free(list);
 }
 
-/* Divides the stretches from BEGIN to END, which have SIGHTINGS sightings from number FIRST on,
+/* Divides the stretches from BEGIN to END, which have SIGHTINGS sightings, starting at number
+ * FIRST,
  * into pools of equal size. */
 static void settle_part(const struct weighed_thread *t, size_t begin, size_t end, size_t first,
                         size_t sightings, struct weighed_thread *to)
@@ -213,7 +214,7 @@ static void settle_part(const struct weighed_thread *t, size_t begin, size_t end
 void bursts_divide(struct weighed_thread *t)
 {
     const struct bursts *b = t->bursts;
-    if (b == NULL || b->count < LEAST_BURSTS || b->first >= t->count)
+    if (b == NULL || b->count < MIN_BURSTS || b->first >= t->count)
         return;
     struct weighed_thread to = {0};
     for (size_t i = 0; i < b->first; i++)

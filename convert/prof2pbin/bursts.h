@@ -22,10 +22,10 @@
 #include "convert/prof2pbin/weighed_thread.h"
 
 /* BURST_POOL, POOL_BURSTS: the least numbers of sightings and bursts in a pool. A pool with fewer
- * than LEAST_BURSTS bursts remains unchanged, and so does a pool whose bursts are shorter than
- * LEAST_BURST_NS on average: the part that they use in the kernel, unseen, is too large. */
-enum { BURST_POOL = 256, POOL_BURSTS = 16, LEAST_BURSTS = 8 };
-#define LEAST_BURST_NS UINT64_C(1000000)
+ * than MIN_BURSTS bursts remains unchanged, and so does a pool whose bursts are shorter than
+ * MIN_BURST_NS on average: the part that they use in the kernel, unseen, is too large. */
+enum { BURST_POOL = 256, POOL_BURSTS = 16, MIN_BURSTS = 8 };
+#define MIN_BURST_NS UINT64_C(1000000)
 
 /* Called while samples are measured: T sleeps, or was seen running. ALONE: this sighting is a
  * stretch of its own, after a gap. */

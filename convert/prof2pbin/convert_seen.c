@@ -78,7 +78,7 @@ void seen_conversion_delete(struct seen_conversion *c)
 enum { NOW = 0 }; /* in place of a later time */
 
 /* Returns the location of PC in IMAGE, by the mappings NOW or at TIME_NS, called from CALLER (a
- * location, PBIN_NO_CALLER). */
+ * location or PBIN_NO_CALLER). */
 static uint32_t place(struct seen_conversion *c, uint32_t image, uint64_t pc, uint64_t time_ns,
                       uint32_t caller)
 {

@@ -355,7 +355,7 @@ static int end_threads(struct cpu_weights *w)
 /* Shorter processes [ns] are divided together, with the rest of the run: for a process that did
  * little more than begin and end, the error of event counts, in either direction, is as large as
  * its time. */
-static const uint64_t least_known_ns = 10000000;
+static const uint64_t min_known_ns = 10000000;
 
 /* Threads that can represent one another. */
 struct group {
@@ -399,7 +399,7 @@ static bool is_collective(const struct weighed_thread *t, const struct raw_exten
 /* Returns a number for the properties that threads have in common on LEVEL. Texts are interned:
  * equal pointers mean equal texts. A process whose CPU time is well known keeps it: no other
  * process represents it. Processes of a program that began in the same way come first: forked
- * processes often do something else than others, and are missed more often or less often. */
+ * processes often behave differently, and are missed more often or less often. */
 static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
                        const struct process_times *p, const struct weighed_thread *t, int level)
 {
@@ -415,7 +415,7 @@ static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
         return number << 32 | numbers_intern(names, (uintptr_t)name);
     if (level == BY_PROCESS)
         return number;
-    if (known && p->cpu_ns[number] >= least_known_ns)
+    if (known && p->cpu_ns[number] >= min_known_ns)
         return UINT64_C(1) << 32 | number;
     if (!known)
         return UINT64_MAX;
@@ -682,7 +682,7 @@ static void assign_records(const struct tracker *t, const uint32_t *process, str
         for (size_t k = i, next = at; k < end && count == processes; k++)
             if (process[t->images[k]] == t->images[k]) {
                 uint64_t kernel_ns = time_of(&ext->cpus[records[next++].index]);
-                all[t->images[k]].kernel_ns = kernel_ns >= least_known_ns ? kernel_ns : UNKNOWN;
+                all[t->images[k]].kernel_ns = kernel_ns >= min_known_ns ? kernel_ns : UNKNOWN;
             }
         at += count;
     }
@@ -757,11 +757,11 @@ static bool is_sane(const struct cpu_weights *w)
 }
 
 /* [ns] */
-static const uint64_t usual_tick_ns = 4000000, most_tick_ns = 10000000;
+static const uint64_t default_tick_ns = 4000000, max_tick_ns = 10000000;
 
 static uint64_t tick_of(const struct raw_facts *facts)
 {
-    return facts->tick_ns > 0 && facts->tick_ns <= most_tick_ns ? facts->tick_ns : usual_tick_ns;
+    return facts->tick_ns > 0 && facts->tick_ns <= max_tick_ns ? facts->tick_ns : default_tick_ns;
 }
 
 /* Adds the CPU times counted by the engine. */
@@ -887,11 +887,11 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
  * while, shorter intervals are common, and better divided as part of a stretch. */
 static uint64_t least_gap(const struct raw_facts *facts)
 {
-    static const double least_ns = 50e6;
+    static const double min_ns = 50e6;
     double wanted = facts->frequency, reached = facts->reached > 0 ? facts->reached : wanted;
     if (!(wanted > 0 && reached > 0))
         return UINT64_MAX;
-    double ns = fmax(least_ns, 1e9 * fmax(GAP_WANTED / wanted, GAP_MEAN / reached));
+    double ns = fmax(min_ns, 1e9 * fmax(GAP_WANTED / wanted, GAP_MEAN / reached));
     return ns < (double)MAX_CPU_NS ? (uint64_t)ns : UINT64_MAX;
 }
 

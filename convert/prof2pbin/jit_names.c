@@ -20,7 +20,7 @@ struct table {
 
 struct jit_names {
     const struct raw_extension *ext;
-    uint32_t *owner;      /* [image]: the image whose JIT maps it uses, NO_JIT */
+    uint32_t *owner;      /* [image]: the image whose JIT maps it uses, or NO_JIT */
     struct table *tables; /* [image] */
     struct strings *strings;
 };

@@ -14,7 +14,7 @@
 
 enum { FEW = 6 };                 /* ticks */
 static const double enough = 100; /* least number of sightings on a side for a comparison */
-static const double usual_tick = 4e6, least_tick = 1e5, most_tick = 1e8; /* [ns] */
+static const double default_tick = 4e6, min_tick = 1e5, max_tick = 1e8; /* [ns] */
 
 /* Sightings on the CPU of the sampler, or on another CPU. */
 struct side {
@@ -97,7 +97,7 @@ static uint32_t add_pid(struct kernel_share *share, uint32_t pid)
 static double tick_of(const struct raw_extension *ext)
 {
     double tick = (double)ext->facts.tick_ns;
-    return tick >= least_tick && tick <= most_tick ? tick : usual_tick;
+    return tick >= min_tick && tick <= max_tick ? tick : default_tick;
 }
 
 static struct raw_share ticks_of(const struct raw_ticks *ticks, double tick)

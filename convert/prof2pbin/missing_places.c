@@ -43,7 +43,7 @@ void missing_places_settle(struct missing_places *places, double same, double ot
         for (int k = 0; k < FAULT_SIDES; k++)
             seen[k] += places->list[i].seen[k];
     places->ratio = same > 0 ? other / same : 0;
-    places->usual = missing(places->ratio * seen[FAULT_SAME_CPU], seen[FAULT_OTHER_CPU]);
+    places->mean = missing(places->ratio * seen[FAULT_SAME_CPU], seen[FAULT_OTHER_CPU]);
 }
 
 double missing_places_part(const struct missing_places *places, uint32_t image, uint64_t pc)
@@ -52,5 +52,5 @@ double missing_places_part(const struct missing_places *places, uint32_t image, 
     const struct missing_place *place = number != INTERN_NONE ? &places->list[number] : NULL;
     double same = place != NULL ? places->ratio * place->seen[FAULT_SAME_CPU] : 0;
     double other = place != NULL ? place->seen[FAULT_OTHER_CPU] : 0;
-    return missing(same + FEW, other + FEW * (1 - places->usual));
+    return missing(same + FEW, other + FEW * (1 - places->mean));
 }

@@ -28,7 +28,7 @@ struct missing_places {
     struct numbers blocks;
     struct missing_place *list;
     size_t count, capacity;
-    double ratio, usual; /* r, m */
+    double ratio, mean; /* r, m */
 };
 
 void missing_places_free(struct missing_places *places);

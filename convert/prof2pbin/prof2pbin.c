@@ -57,12 +57,13 @@ static void report_salvage(struct prof_options *o, const struct raw_profile *raw
     if (raw->headless && !raw->has_times)
         report_warning(
             &o->convert.base.common.reporter,
-            "%s: its header is lost, and with it the time of the run: there is no energy",
+            "%s: its header is lost: the time of the run is unknown, so energies cannot be "
+            "computed",
             stream_name(raw->stream));
     if (raw->headless && raw_pmu_kind(raw) == PMU_CUSTOM)
         report_warning(
             &o->convert.base.common.reporter,
-            "%s: its header is lost, and with it the kind of its PMU values: they count as "
+            "%s: its header is lost: the kind of its PMU values is unknown, so they count as "
             "custom (--pmu-kind=power, or current with -v VOLTS)",
             stream_name(raw->stream));
 }

@@ -9,7 +9,7 @@
 enum { KEY_DUMP_VMMAP = KEY_TOOL_FIRST, KEY_PMU_TYPE, KEY_PMU_KIND, KEY_DIALECT };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What the profile is:", 1},
+    {0, 0, NULL, 0, "Input:", 1},
     {"volts", 'v', "V", EVERYDAY,
      "Supply voltage [V]: required for profiles of a current, refused for others", 1},
     {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1},

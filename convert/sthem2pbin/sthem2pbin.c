@@ -24,7 +24,7 @@ struct options {
 enum { KEY_CPUS = KEY_TOOL_FIRST, KEY_FACTOR, KEY_OFFSET, KEY_NORMALIZED };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What the export is:", 1},
+    {0, 0, NULL, 0, "Input:", 1},
     {"power-sensor", 'p', "N[,N...]", EVERYDAY,
      "Power sensor, as numbered in the header; several are added up (default: the only one that is "
      "not always 0)",

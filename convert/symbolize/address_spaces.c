@@ -17,7 +17,7 @@
 enum { NONE = 0 }; /* no node */
 
 /* The ptrace engine records a mapping when it notices it, which may be this long after code ran there. */
-static const uint64_t longest_notice_ns = 1000000000;
+static const uint64_t max_notice_ns = 1000000000;
 
 struct node {
     uint64_t begin, last; /* addresses, both inclusive */
@@ -434,7 +434,7 @@ struct address_spaces *address_spaces_new(const struct raw_extension *ext)
     struct timespec now = {0};
     s->ext = ext;
     if (raw_facts_engine(&ext->facts, "ptrace"))
-        s->notice_ns = longest_notice_ns;
+        s->notice_ns = max_notice_ns;
     s->spaces = mem_zalloc(ext->image_count + 1, sizeof *s->spaces);
     s->node_count = 1;
     mem_reserve(&s->nodes, &s->node_capacity, 1, sizeof *s->nodes);

@@ -12,7 +12,7 @@ struct demangle_costs {
     bool exceeded;           /* some names stay mangled */
 };
 
-/* Returns the demangled form of NAME, caller frees; NULL if it is not mangled, is damaged, or would
+/* Returns the demangled form of NAME, which the caller frees, or NULL if it is not mangled, is damaged, or would
  * be unreasonably long, alone or together with the previous names in COSTS. Suffixes such as
  * ".cold" and ".part.0" are kept. NAME may contain any bytes. */
 char *demangle(const char *name, struct demangle_costs *costs);

@@ -9,7 +9,7 @@
 enum { KEY_CLOCK = KEY_TOOL_FIRST, KEY_GAP, KEY_KEEP };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What the trace is:", 1},
+    {0, 0, NULL, 0, "Input:", 1},
     {"clock", KEY_CLOCK, "MHZ", EVERYDAY, "Clock of the core (default: 1000)", 1},
     {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1},
     {"list-gaps", KEY_GAP, "N", EVERYDAY,

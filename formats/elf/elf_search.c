@@ -371,16 +371,17 @@ struct elf_file *elf_search_debug(const struct elf_search *search, const struct 
  * files instead of usr/lib/debug; others are relative to the file. */
 static struct elf_file *by_path(const struct debug_search *s, const char *path)
 {
-    static const char usual[] = "/usr/lib/debug/";
+    static const char debug_folder[] = "/usr/lib/debug/";
     const struct elf_search *search = s->search;
     const char *slash = strrchr(s->file->path, '/');
     struct elf_file *found = NULL;
     if (path[0] != '/')
         return open_debug(s, NULL, "%.*s/%s", slash != NULL ? (int)(slash - s->file->path) : 1,
                           slash != NULL ? s->file->path : ".", path);
-    bool is_usual = strncmp(path, usual, sizeof usual - 1) == 0;
-    for (size_t i = 0; is_usual && i < search->debug_folder_count && found == NULL; i++)
-        found = open_debug(s, NULL, "%s/%s", search->debug_folders[i], path + sizeof usual - 1);
+    bool is_in_debug_folder = strncmp(path, debug_folder, sizeof debug_folder - 1) == 0;
+    for (size_t i = 0; is_in_debug_folder && i < search->debug_folder_count && found == NULL; i++)
+        found =
+            open_debug(s, NULL, "%s/%s", search->debug_folders[i], path + sizeof debug_folder - 1);
     return found != NULL ? found : open_debug(s, NULL, "%s%s", root_of(search), path);
 }
 

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-enum { HEADER_WORDS = 5, LEAST_SLOTS = 3, MAX_SLOTS = 1024 };
+enum { HEADER_WORDS = 5, MIN_SLOTS = 3, MAX_SLOTS = 1024 };
 #define MAX_PERIOD UINT64_C(1000000000) /* [us] */
 
 struct gperf {
@@ -30,7 +30,7 @@ static bool is_header(const uint8_t *data, int64_t have, size_t size, bool big)
     if (have < (int64_t)(HEADER_WORDS * size))
         return false;
     uint64_t slots = word_at(data, 1, size, big), period = word_at(data, 3, size, big);
-    return word_at(data, 0, size, big) == 0 && slots >= LEAST_SLOTS && slots <= MAX_SLOTS &&
+    return word_at(data, 0, size, big) == 0 && slots >= MIN_SLOTS && slots <= MAX_SLOTS &&
            word_at(data, 2, size, big) == 0 && period > 0 && period <= MAX_PERIOD;
 }
 

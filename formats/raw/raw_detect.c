@@ -47,7 +47,7 @@ struct search {
     uint8_t head[36];
     size_t head_size;
     struct raw_fit fit, other; /* the first two that fit */
-    /* of the truncated ones, the one with the most threads, if possible without odd labels */
+    /* of the truncated ones, the one with the most threads, if possible without implausible labels */
     struct raw_fit part;
     size_t fits, parts;
 };
@@ -58,7 +58,7 @@ static bool zero_header(const struct search *search)
     return search->head_size >= 32 && memcmp(search->head, zeros, 32) == 0;
 }
 
-/* Interpretations with odd labels count only if there are no others. */
+/* Interpretations with implausible labels count only if there are no others. */
 static void take(struct search *search, const struct raw_fit *reading, enum raw_verdict verdict)
 {
     bool odd = reading->probe.odd;

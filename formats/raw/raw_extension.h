@@ -92,8 +92,8 @@ struct raw_code {
     char *content; /* as in elf_content.h */
 };
 
-/* A thread from START on [ns since the start of the run]. There is another one if its name changes
- * or its tid is reused. */
+/* A thread, starting at START [ns since the start of the run]. A new record follows if its name
+ * changes or its tid is reused. */
 struct raw_task {
     uint32_t tid, pid;
     uint64_t start;

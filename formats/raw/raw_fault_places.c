@@ -11,9 +11,9 @@ enum { PAGE = 4096 };
 enum { HALVINGS = 64 };
 /* Limits of the factor. The upper one: if page faults happen as often as they are seen from other
  * CPUs, chance does not explain that more than four times as many are missing. */
-static const double most = 4, least = 0x1p-40;
+static const double max_factor = 4, min_factor = 0x1p-40;
 /* durations of page faults [ns]: of a huge page, and of others */
-static const double longest_fault = 3e5, usual_fault = 1e4;
+static const double max_fault = 3e5, typical_fault = 1e4;
 static const double notable = 0.1; /* least part of the CPU time explained by huge pages */
 
 struct fault_place {
@@ -23,7 +23,7 @@ struct fault_place {
 
 bool fault_places_explain(uint64_t count, double lack, double used)
 {
-    return lack * used <= (lack > notable ? longest_fault : usual_fault) * (double)count;
+    return lack * used <= (lack > notable ? max_fault : typical_fault) * (double)count;
 }
 
 void fault_places_free(struct fault_places *places)
@@ -77,7 +77,7 @@ static double sum_of(const struct fault_places *places, enum fault_side side, do
 
 void fault_places_settle(struct fault_places *places, enum fault_side side, double lack)
 {
-    double low = least, high = most, user = 0, *factor = &places->factor[side];
+    double low = min_factor, high = max_factor, user = 0, *factor = &places->factor[side];
     for (int i = 0; i < HALVINGS && lack > 0; i++) {
         *factor = sqrt(low * high);
         if (sum_of(places, side, *factor) < lack)

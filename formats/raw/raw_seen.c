@@ -1,4 +1,4 @@
-/* How threads were seen: the flags of thread samples.
+/* Reads how threads were seen: the flags of thread samples.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 /* The number of characters at which a text is readable. The last name, which is the most specific
  * one, needs more, as do texts that can be left out, which are phrases. */
-enum { READABLE = 10, READABLE_PHRASE = 16, SHORTEST = 6, GAP = 2 };
+enum { READABLE = 10, READABLE_PHRASE = 16, MIN_WIDTH = 6, GAP = 2 };
 
 /* To give the last name this room, columns of this rank or above are left out. */
 static const struct {
@@ -91,7 +91,7 @@ static void narrow(struct fit_column *columns, const size_t *order, size_t count
         size_t widest = count;
         for (size_t i = 0; i < count; i++) {
             const struct fit_column *column = &columns[order[i]];
-            if (column->is_text && column->width > column->least && column->width > SHORTEST &&
+            if (column->is_text && column->width > column->least && column->width > MIN_WIDTH &&
                 (widest == count || column->width > columns[order[widest]].width))
                 widest = i;
         }

@@ -1,4 +1,4 @@
-/* Draws the data of an interactive page. Texts from profiles are only ever set as text, of an element or on a canvas.
+/* Draws the data of an interactive page. Texts from profiles only become text of an element or on a canvas.
  * SPDX-License-Identifier: MIT */
 (function () {
   'use strict';
@@ -57,7 +57,7 @@
   info.id = 'info';
   info.setAttribute('role', 'status');
 
-  /* Neither the sum of other rows, nor energy that no code used; of one of several sides, too. */
+  /* Whether ROW, or its value on one of several sides, is of code: not the sum of other rows, nor energy that no code used. */
   function isCode(row) {
     return !/^_(others?|idle|gap|residual)( \[|$)/.test(row.name);
   }
@@ -107,7 +107,7 @@
         if (!isCode(r)) return;
         code = [Math.min(code[0], v), Math.max(code[1], v)];
       });
-      /* bars that are not of code are broken if they would leave no room for those of code */
+      /* cut other bars if they would leave too little room for those of code */
       if (code[1] - code[0] > 0 && high - low > 1.6 * (code[1] - code[0])) {
         low = Math.max(low, 1.1 * code[0] - 0.1 * code[1]);
         high = Math.min(high, 1.1 * code[1] - 0.1 * code[0]);
@@ -179,9 +179,9 @@
     return c;
   }
 
-  /* ROWS named rows; PAINT(context, row, left, top, right, bottom of the row, chart) draws one, TELL(row, bin) is what the
-   * pointer shows. */
-  function rowsOverTime(rows, height, paint, tell) {
+  /* ROWS named rows; PAINT(context, row, left, top, right, bottom of the row, chart) draws one;
+   * DESCRIBE(row, bin) returns the text for the pointer. */
+  function rowsOverTime(rows, height, paint, describe) {
     function draw(u) {
       var c = u.ctx, box = u.bbox;
       c.save();
@@ -198,7 +198,7 @@
       if (!(at.top >= 0) || !u.over.matches(':hover') && !u.pointed) return;
       row = Math.min(rows.length - 1, Math.floor(at.top / u.over.clientHeight * rows.length));
       bin = Math.max(0, Math.min(data.count - 1, Math.floor((x - data.start) / data.width)));
-      if (!isNaN(x)) info.textContent = format(data.start + bin * data.width, data.unit) + '   ' + tell(rows[row], bin);
+      if (!isNaN(x)) info.textContent = format(data.start + bin * data.width, data.unit) + '   ' + describe(rows[row], bin);
     }
     var u = chart({
       height: rows.length * height + 90,
@@ -219,7 +219,7 @@
     return u;
   }
 
-  /* From bin BIN for COUNT bins. */
+  /* The position of COUNT bins, starting at BIN. */
   function span(u, bin, count) {
     var left = u.valToPos(data.start + bin * data.width, 'x', true);
     return [left, u.valToPos(data.start + (bin + count) * data.width, 'x', true) - left];
@@ -298,7 +298,7 @@
     }
     var hidden = {}, most = data.most, view;
     function largest(row) { return row.values.reduce(function (a, b) { return Math.max(a, b); }, 0); }
-    /* The scale ends at the largest value that is shown; what is not code does not count beside code. */
+    /* The scale ends at the largest value that is shown: that of code, if there is any. */
     function rescale() {
       var shown = data.rows.filter(function (row, k) { return !hidden[k]; }), own = shown.filter(isCode);
       most = shown.length === data.rows.length ? data.most : Math.max.apply(null, [0].concat((own.length ? own : shown).map(largest)));

@@ -28,7 +28,7 @@
 static const uint64_t grace = 5 * SECOND;        /* between SIGTERM and SIGKILL */
 static const uint64_t settling = SECOND / 10000; /* another CPU may still be writing a record */
 static const uint64_t rate_every = SECOND / 4;   /* between checks of the rate */
-/* after the birth of a thread, read the rings often */
+/* after the creation of a thread, read the rings often */
 static const uint64_t thread_start = SECOND / 50;
 /* at low rates, the time until new threads are looked at again */
 static const uint64_t soon = SECOND / 1000;
@@ -36,7 +36,7 @@ static const uint64_t soon = SECOND / 1000;
 static const uint64_t crowd_pause = SECOND / 500;
 static const uint64_t wide_pause = SECOND / 200; /* the same while whole CPUs are sampled */
 static const uint64_t crowd = 4;                 /* ... this many threads are created meanwhile */
-static const double shortest_pause = SECOND / 4000.;
+static const double min_pause = SECOND / 4000.;
 static const double gentlest = 100; /* [Hz] lowest rate that adaptation chooses */
 
 /* ---- start -------------------------------------------------------------------------------------- */
@@ -309,10 +309,10 @@ static void adapt(struct engine_run *run, uint64_t now)
     double allowed = run->options->max_overhead * used + 0.02 * (double)(now - run->checked);
     double mean = run->sets.mean;
     /* if threads cost more than samples, lower rates save little */
-    bool saves =
-        (!run->wide.on && !run->wide.sparse) || taken > (double)(run->births - run->births_before);
+    bool saves = (!run->wide.on && !run->wide.sparse) ||
+                 taken > (double)(run->creations - run->creations_before);
     run->checked = now;
-    run->births_before = run->births;
+    run->creations_before = run->creations;
     run->own_before = own;
     run->cpu_before = cpu;
     run->sightings_before = sightings;
@@ -414,7 +414,7 @@ static uint64_t reap(struct engine_run *run)
 /* ---- the run ------------------------------------------------------------------------------------ */
 
 /* a low rate of samples must not make power less precise */
-static const uint64_t longest_unread = SECOND / 500;
+static const uint64_t max_unread = SECOND / 500;
 
 /* Reads power when it is due, not when samples arrive: these arrive only while the program
  * computes. */
@@ -425,7 +425,7 @@ static void tick(struct engine_run *run)
              due = run->hooks->tick(run->hooks->context, perf_time(run, now), &read, &exact);
     run->phase = clock_phase(run->phase);
     uint64_t soonest =
-        now + (uint64_t)((0.5 + run->phase) * fmin(run->sets.mean, (double)longest_unread));
+        now + (uint64_t)((0.5 + run->phase) * fmin(run->sets.mean, (double)max_unread));
     run->next_tick = now + ENGINE_TICK;
     if (due < UINT64_MAX && run->start + due < run->next_tick)
         run->next_tick = run->start + due;
@@ -444,7 +444,7 @@ static void tick(struct engine_run *run)
 
 static void work(struct engine_run *run)
 {
-    uint64_t begin = clock_now(), before = run->sightings, births = run->births;
+    uint64_t begin = clock_now(), before = run->sightings, creations = run->creations;
     run->worked = begin;
     /* first, because a window that ends with a reading must not contain later samples */
     if (begin >= run->next_tick)
@@ -463,7 +463,7 @@ static void work(struct engine_run *run)
     perf_read_processes(run, begin);
     perf_switch_work(run, begin);
     perf_wide_work(run, begin);
-    run->crowded = run->births - births >= crowd;
+    run->crowded = run->creations - creations >= crowd;
     latency_add(&run->latency, clock_now() - begin, run->sightings - before);
 }
 
@@ -482,7 +482,7 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
     uint64_t now = clock_now(), until = run->worked + ENGINE_TICK;
     if (run->worked - run->born <
         thread_start) /* new threads get samplers of their own at their first sample */
-        until = run->worked + (uint64_t)fmin(fmax(run->sets.mean, shortest_pause), ENGINE_TICK);
+        until = run->worked + (uint64_t)fmin(fmax(run->sets.mean, min_pause), ENGINE_TICK);
     if (!run->sets.batch && (perf_rings_left(run->rings) || perf_sets_share(&run->sets)))
         until = run->worked + soon;
     if (until > run->worked + soon && perf_rings_known(run->rings) < UINT64_MAX)

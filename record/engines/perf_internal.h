@@ -53,13 +53,13 @@ struct perf_wide {
     double asked, allowed;
     /* samples between these times are of whole CPUs [CLOCK_MONOTONIC] */
     uint64_t since, until;
-    double phase;                  /* 0..1: determines how long periods are used */
-    double event;                  /* cost of one inherited event for a thread [ns] */
-    uint64_t checked;              /* when births were last counted [CLOCK_MONOTONIC] */
-    uint64_t births, own, program; /* totals at that time: threads, CPU times [ns] */
-    double rate;                   /* of births, when the sampling of CPUs began [1/ns] ... */
-    uint64_t crowded; /* ... and when births were last nearly as frequent [CLOCK_MONOTONIC] */
-    double cost;      /* total cost of births so far [ns] */
+    double phase;                     /* 0..1: determines how long periods are used */
+    double event;                     /* cost of one inherited event for a thread [ns] */
+    uint64_t checked;                 /* when creations were last counted [CLOCK_MONOTONIC] */
+    uint64_t creations, own, program; /* totals at that time: threads, CPU times [ns] */
+    double rate;                      /* of creations, when the sampling of CPUs began [1/ns] ... */
+    uint64_t crowded; /* ... and when creations were last nearly as frequent [CLOCK_MONOTONIC] */
+    double cost;      /* total cost of creations so far [ns] */
 };
 
 struct engine_run {
@@ -86,14 +86,14 @@ struct engine_run {
     uint64_t expires;     /* 0: never */
     uint64_t next_check;  /* when to check next whether all threads are sampled [CLOCK_MONOTONIC] */
     uint64_t born;        /* when the last thread was created [CLOCK_MONOTONIC] */
-    uint64_t births;      /* number of threads so far */
+    uint64_t creations;   /* number of threads so far */
     uint64_t delivered;   /* all records up to this time were delivered [CLOCK_MONOTONIC] */
     uint64_t checked;     /* when the rate was last checked */
     double phase;         /* 0..1: determines the times between readings of power */
     uint64_t worked,
         next_tick; /* when the rings were last read, and when to read power [CLOCK_MONOTONIC] */
     /* totals when the rate was last checked */
-    uint64_t own_before, cpu_before, sightings_before, births_before;
+    uint64_t own_before, cpu_before, sightings_before, creations_before;
     /* number of samples that counted so far */
     uint64_t sightings;
     double interrupt;    /* cost of the interrupt of a sample for the program [ns] */
@@ -149,14 +149,14 @@ double perf_interrupt_cost(const struct perf_setup *setup);
 
 void perf_wide_start(struct engine_run *run);
 void perf_wide_free(struct engine_run *run);
-/* Counts births from time to time, and changes from samplers of threads to samplers of CPUs, or
+/* Counts creations from time to time, and changes from samplers of threads to samplers of CPUs, or
  * back; or determines the fraction of the time in which threads may inherit samplers. NOW
  * [CLOCK_MONOTONIC]. */
 void perf_wide_work(struct engine_run *run, uint64_t now);
 /* Returns whether a sample at TIME [CLOCK_MONOTONIC] is from a sampler of a CPU, and may therefore
  * be of another program. */
 bool perf_wide_covers(const struct perf_wide *wide, uint64_t time);
-/* Sets the number of births and their cost in RESULT. */
+/* Sets the number of creations and their cost in RESULT. */
 void perf_wide_result(const struct engine_run *run, struct engine_result *result);
 
 void perf_switch_start(struct engine_run *run);

@@ -16,7 +16,7 @@
 enum { GAPS = 15, ENOUGH = 5 };
 static const uint64_t period = SECOND / 20000;
 /* [ns] a gap that is an interrupt takes at least this long, ... */
-static const uint64_t shortest = 400;
+static const uint64_t min_gap = 400;
 /* ... and at least this many times as long as reading the clock */
 static const uint64_t times = 4;
 
@@ -38,7 +38,7 @@ double perf_interrupt_cost(const struct perf_setup *setup)
     while (count < GAPS && last < end) {
         uint64_t now = clock_now(), gap = now - last;
         least = gap < least ? gap : least;
-        if (gap > shortest && gap > times * least)
+        if (gap > min_gap && gap > times * least)
             gaps[count++] = gap;
         last = now;
     }

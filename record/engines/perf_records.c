@@ -8,7 +8,7 @@
 #include "record/engines/perf_internal.h"
 #include "record/process.h"
 
-/* the time after the birth of a thread at which to check that it is sampled */
+/* the time after the creation of a thread at which to check that it is sampled */
 static const uint64_t first_check = SECOND / 20;
 /* a thread that ended longer ago than this is no longer in /proc */
 static const uint64_t gone = SECOND / 10000;
@@ -100,7 +100,7 @@ void perf_finish_ended(struct engine_run *run, uint64_t now)
     }
 }
 
-/* A thread inherits events some time before its birth is recorded. If the owner of these events
+/* A thread inherits events some time before its creation is recorded. If the owner of these events
  * gets new ones meanwhile, the inherited ones are closed, and the thread has none. */
 void perf_check_threads(struct engine_run *run, uint64_t now)
 {
@@ -329,7 +329,7 @@ static void on_fork(struct engine_run *run, const struct task_body *body, uint64
     if (body->pid != body->ppid && !run->options->follow)
         return;
     run->born = clock;
-    run->births++;
+    run->creations++;
     make_room(run, body->tid, clock);
     struct perf_thread *parent = find_thread(run, body->ppid, body->ptid, time);
     if (parent == NULL)
@@ -385,7 +385,7 @@ static void replace_leader(struct engine_run *run, uint32_t pid, uint64_t cpu, u
         return;
     uint64_t counted = cpu;
     int counter = -1;
-    process->threads++; /* the thread lives on */
+    process->threads++; /* the thread continues to run */
     if (leader != NULL && !leader->ended)
         end_thread(run, leader, clock);
     while ((heir = find_heir(run, pid)) != NULL) {

@@ -35,7 +35,7 @@ struct ring {
 };
 
 /*  bytes:   | done | records[next].at ...      in order of arrival
- *  records: | done | next ...                  sorted by time from NEXT on */
+ *  records: | done | next ...                  sorted by time, starting at NEXT */
 struct perf_rings {
     struct ring *list;
     size_t count, size, page;
@@ -52,7 +52,7 @@ static const size_t data_pages[] = {512, 128, 64, 16, 4};
 
 static const uint64_t patience = SECOND / 1000; /* an older record is completely written */
 /* [bytes] size of most records; of the largest */
-static const uint64_t usual = 256, largest = 8192;
+static const uint64_t typical_record = 256, max_record = 8192;
 
 static int map(struct perf_rings *rings, const int *fds)
 {
@@ -258,7 +258,7 @@ static uint64_t end_of_hidden(const struct perf_rings *rings, const struct ring 
     size_t size;
     do {
         size = record_at(rings, ring, end, last - end, now);
-        size = size > 0 ? size : skip_torn(rings, ring, &end, last, now, largest);
+        size = size > 0 ? size : skip_torn(rings, ring, &end, last, now, max_record);
         end += size;
     } while (size > 0);
     return end;
@@ -272,7 +272,7 @@ static uint64_t readable(const struct perf_rings *rings, struct ring *ring, uint
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     uint64_t until = head > tail ? head : tail, at = until, last = tail + rings->size;
     ring->hidden = record_at(rings, ring, at, last - at, now) > 0 ||
-                   skip_torn(rings, ring, &at, last, now, usual) > 0;
+                   skip_torn(rings, ring, &at, last, now, typical_record) > 0;
     if (!ring->hidden || head > tail) {
         ring->end = until;
         return until;
@@ -297,8 +297,8 @@ static size_t next_record(struct perf_rings *rings, const struct ring *ring, uin
     size_t size = record_at(rings, ring, *at, until - *at, now + SECOND);
     if (size > 0 || *at == until)
         return size;
-    size = skip_torn(rings, ring, at, until, now, largest);
-    if (size == 0 && until - *at > largest)
+    size = skip_torn(rings, ring, at, until, now, max_record);
+    if (size == 0 && until - *at > max_record)
         *at = until;
     rings->torn += size > 0 || *at == until;
     return size;

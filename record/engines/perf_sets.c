@@ -17,19 +17,20 @@
 #include "record/process.h"
 
 /* [ns] A sample costs up to 20 us on virtual machines: at shorter intervals nothing else would run. */
-static const double shortest = 100000, shortest_batch = 30000;
+static const double min_mean = 100000, min_batch = 30000;
 /* [ns] The period that threads inherit. The kernel does not allow changing it while their creator
  * is in clone: at 10 us, where a sample takes 25 us, clone did not end for seconds. */
-static const double shortest_birth = 50000;
-static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
-static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
-static const uint64_t batch_time = SECOND / 1000;          /* minimum duration of a batch */
+static const double min_creation = 50000;
+static const double prompt = 0.05, slow = 0.25,
+                    max_intervals = 20;           /* means: of exponential intervals */
+static const double narrow = 0.5, wide = 1.5;     /* means: of the periods of batches */
+static const uint64_t batch_time = SECOND / 1000; /* minimum duration of a batch */
 /* means: until then, the thread has hardly done anything new */
 static const double soon = 0.25;
 static const double soonest = 250000; /* [ns] this process hardly ever reads a sample earlier */
 /* number of batches that make up for a deviation of the rate */
 static const double balance = 32;
-static const double most_balance = 0.2;
+static const double max_balance = 0.2;
 static const double overdue = 16;            /* number of batches without a new period */
 static const uint64_t retry = SECOND / 1000; /* between checks of a thread that waits */
 static const double seed_life =
@@ -59,8 +60,8 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
 
 void perf_sets_rate(struct perf_sets *sets, double mean, double exact)
 {
-    sets->mean = fmax(mean, shortest_batch);
-    sets->exact = fmax(exact, shortest_batch);
+    sets->mean = fmax(mean, min_batch);
+    sets->exact = fmax(exact, min_batch);
 }
 
 void perf_sets_turn(struct perf_sets *sets, bool on)
@@ -79,11 +80,11 @@ static double batch_length(const struct perf_sets *sets)
     return fmax((double)batch_time, PERF_BATCH * sets->mean);
 }
 
-static double floor_of(const struct perf_sets *sets, bool birth)
+static double floor_of(const struct perf_sets *sets, bool creation)
 {
-    if (birth && (sets->batch || sets->prompt))
-        return sets->mean >= 2 * shortest_birth ? shortest_birth : shortest_batch;
-    return sets->batch ? shortest_batch : shortest;
+    if (creation && (sets->batch || sets->prompt))
+        return sets->mean >= 2 * min_creation ? min_creation : min_batch;
+    return sets->batch ? min_batch : min_mean;
 }
 
 /* Returns the length of one of several equal intervals [ns], for AT in 0..1. It varies around MEAN
@@ -99,7 +100,7 @@ static double draw_equal(struct perf_sets *sets, double mean)
 }
 
 /* The same for consecutive batches. Their lengths are evenly spread: if these were independent, the
- * rate in one second would be wrong by one percent. After a birth, they must be independent. */
+ * rate in one second would be wrong by one percent. After a creation, they must be independent. */
 static double draw_even(struct perf_sets *sets)
 {
     sets->phase = clock_phase(sets->phase);
@@ -114,19 +115,19 @@ static double draw(struct perf_sets *sets)
     if (sets->batch)
         return draw_equal(sets, sets->mean);
     return sets->mean *
-           fmin(sets->least - (1 - sets->least) * log(random_even(&sets->numbers)), most);
+           fmin(sets->least - (1 - sets->least) * log(random_even(&sets->numbers)), max_intervals);
 }
 
 /* Sets the next period of SAMPLER. */
 static void set_period(struct perf_sets *sets, struct perf_sampler *sampler, double period,
-                       double interval, bool birth)
+                       double interval, bool creation)
 {
     memmove(sampler->past + 1, sampler->past, sizeof sampler->past - sizeof sampler->past[0]);
     sampler->past[0] = sampler->period;
-    sampler->period.length = sampler->due = (uint64_t)fmax(period, floor_of(sets, birth));
+    sampler->period.length = sampler->due = (uint64_t)fmax(period, floor_of(sets, creation));
     sampler->period.interval = (uint64_t)interval;
-    sampler->born = sampler->birth;
-    sampler->birth = birth;
+    sampler->born = sampler->creation;
+    sampler->creation = creation;
     sampler->seed = false;
     sampler->since = sampler->used = sampler->gone = sampler->latest = 0;
     sampler->whole = false;
@@ -138,8 +139,9 @@ static void set_period(struct perf_sets *sets, struct perf_sampler *sampler, dou
 static void set_first(struct perf_sets *sets, struct perf_sampler *sampler)
 {
     double interval = sets->batch ? draw_equal(sets, sets->exact) : 0;
-    double period = sets->batch ? interval * random_uniform(&sets->numbers)
-                                : sets->exact * fmin(-log(random_uniform(&sets->numbers)), most);
+    double period = sets->batch
+                        ? interval * random_uniform(&sets->numbers)
+                        : sets->exact * fmin(-log(random_uniform(&sets->numbers)), max_intervals);
     set_period(sets, sampler, sets->random ? period : sets->mean, sets->random ? interval : 0,
                true);
 }
@@ -160,11 +162,11 @@ static void restart(const struct perf_sets *sets, struct perf_sampler *sampler)
 }
 
 static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double period,
-                double interval, bool birth)
+                double interval, bool creation)
 {
     if (sampler->fd < 0)
         return;
-    set_period(sets, sampler, period, interval, birth);
+    set_period(sets, sampler, period, interval, creation);
     restart(sets, sampler);
 }
 
@@ -258,8 +260,8 @@ static int open_one(struct perf_sets *sets, struct perf_sampler *sampler, size_t
     return ioctl(sampler->fd, PERF_EVENT_IOC_SET_OUTPUT, sets->outputs[cpu]);
 }
 
-/* The old samplers of the owners of all sets that were opened since SINCE have been closed: from
- * now on, samples are from the new ones. */
+/* Called when the old samplers of the owners of all sets opened since SINCE have been closed: all
+ * later samples come from the new ones. */
 static void replace_old(struct perf_sets *sets, uint64_t since)
 {
     uint64_t now = clock_now();
@@ -355,7 +357,7 @@ void perf_sets_reopen(struct perf_sets *sets)
 
 double perf_sets_draw(struct perf_sets *sets)
 {
-    return fmax(draw_even(sets), shortest_batch);
+    return fmax(draw_even(sets), min_batch);
 }
 
 /* Draws the period that the next child inherits. It must not depend on whether the creator was
@@ -558,7 +560,7 @@ static bool counts_now(const struct perf_sampler *sampler)
 static double draw_batch(struct perf_sets *sets)
 {
     double part = sets->ahead / (balance * batch_length(sets));
-    return draw_even(sets) * (1 + fmin(fmax(part, -most_balance), most_balance));
+    return draw_even(sets) * (1 + fmin(fmax(part, -max_balance), max_balance));
 }
 
 /* Begins equal periods after the last sample of SAMPLER, at TIME. The CPU time of the thread since
@@ -621,7 +623,7 @@ void perf_sets_renew(struct perf_sets *sets)
             struct perf_sampler *sampler = &set->samplers[i];
             uint64_t latest = sampler->latest;
             sampler->latest = 0;
-            if (latest > 0 && sampler->birth)
+            if (latest > 0 && sampler->creation)
                 begin_batch(sets, sampler, latest);
             else if (latest > 0 && set->owner != NULL)
                 renew(sets, set->owner, sampler, i, latest);
@@ -659,7 +661,7 @@ static double sampled(struct perf_sets *sets, struct perf_thread *thread,
                       struct perf_sampler *sampler, uint64_t time)
 {
     bool replaced = time < sampler->period.armed;
-    if (sets->batch && (replaced || !sampler->birth))
+    if (sets->batch && (replaced || !sampler->creation))
         return sampled_equal(sets, thread->own, sampler, time);
     bool before = replaced && sampler->at > 0;
     double span = before ? count_before(sets, sampler, time) : count_due(sets, sampler);

@@ -78,7 +78,7 @@ struct perf_set {
     struct perf_sampler {
         int fd; /* -1: none */
         /* whether its period may differ from the interval: this one, the previous one */
-        bool birth, born;
+        bool creation, born;
         bool seed;                          /* its period was drawn for the next child */
         uint64_t sown;                      /* when a seed was last drawn [CLOCK_MONOTONIC] */
         struct perf_period period;          /* this one ... */

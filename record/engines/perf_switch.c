@@ -27,11 +27,11 @@ static const uint64_t check_every = SECOND / 50, spared_check = 100;
 static const double memory = 0.75; /* factor for the counts of earlier checks */
 static const double weight = 0.1;  /* of a single measurement in the mean cost */
 /* [ns] a measurement that took longer was interrupted */
-static const double longest = 30000;
-static const double shortest_timer = 50000; /* [ns] the timer must not fire while it is measured */
-static const double least_part = 1. / 16, most_part = 0.9;
-static const double shortest_on = 2e6; /* [ns] mean */
-static const double shortest_open =
+static const double max_cost = 30000;
+static const double min_timer = 50000; /* [ns] the timer must not fire while it is measured */
+static const double min_part = 1. / 16, max_part = 0.9;
+static const double min_on = 2e6; /* [ns] mean */
+static const double min_open =
     4e6; /* [ns] the same if samplers are closed when off: opening them costs more */
 /* turning samplers on or off may take one part in this many of a turn */
 static const double spared = 20;
@@ -47,7 +47,7 @@ static double measure(int fd)
     uint64_t begin = clock_now();
     ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
     ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-    return fmin((double)(clock_now() - begin), longest);
+    return fmin((double)(clock_now() - begin), max_cost);
 }
 
 /* The timer of a sampler is in the middle of its period, on average. */
@@ -58,7 +58,7 @@ static void measure_both(struct engine_run *run)
         return;
     s->phase = clock_phase(s->phase);
     perf_set_period(&run->setup, s->sampler,
-                    (uint64_t)fmax(shortest_timer, 2 * s->phase * run->sets.mean));
+                    (uint64_t)fmax(min_timer, 2 * s->phase * run->sets.mean));
     s->sampled += (measure(s->sampler) - s->sampled) * (s->sampled > 0 ? weight : 1);
     s->counted += (measure(s->counter) - s->counted) * (s->counted > 0 ? weight : 1);
 }
@@ -133,7 +133,7 @@ static double part_allowed(const struct engine_run *run)
         return 1;
     double program = fmax(s->cpu - s->switches * cost_at(s, s->part), s->cpu / 4);
     double part = allowed * program / s->switches / more;
-    return part < most_part ? fmax(part, least_part) : 1;
+    return part < max_part ? fmax(part, min_part) : 1;
 }
 
 /* With pauses, there are few samples. Each sample therefore sets the next period at once, as at low
@@ -189,7 +189,7 @@ static void take_turns(struct engine_run *run, uint64_t now)
         return;
     turn(run, is_off(run));
     s->phase = clock_phase(s->phase);
-    double on = fmax(run->wide.part < 1 ? shortest_open : shortest_on, spared * (double)s->turning);
+    double on = fmax(run->wide.part < 1 ? min_open : min_on, spared * (double)s->turning);
     double length = (0.5 + s->phase) * (is_off(run) ? on * (1 - s->part) / s->part : on);
     s->turn = clock_now() + (uint64_t)length;
 }

@@ -28,19 +28,19 @@
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
 
-/* births: fewer are not enough to judge their cost */
+/* minimum number of creations from which their cost can be estimated */
 static const uint64_t some = 16;
-/* births are counted at least this often, which is enough for a check */
-static const uint64_t longest = SECOND / 5;
-/* time without many births before threads get samplers again */
+/* creations are counted at least this often, which is enough for a check */
+static const uint64_t max_unchecked = SECOND / 5;
+/* time without many creations before threads get samplers again */
 static const uint64_t calm = SECOND;
 static const uint64_t change_every = SECOND / 500; /* between draws of a period, at least */
 /* fraction of what --max-overhead allows that is too much */
 static const double much = 0.5;
-/* fraction of the rate of births at which sampling of whole CPUs began */
+/* fraction of the rate of creations at which sampling of whole CPUs began */
 static const double few = 0.25;
 static const double memory = 0.9; /* factor for the counts of earlier checks */
-static const double least_part = 1. / 16;
+static const double min_part = 1. / 16;
 enum { FIRST = 4 }; /* number of measurements, checks */
 
 /* Measures the time that the kernel needs to create an event and to end it: the minimum, because
@@ -163,18 +163,18 @@ static void stop_wide(struct engine_run *run)
 
 /* Returns the cost of inherited events for a thread [ns] if the fraction PART of the threads
  * inherit samplers. */
-static double cost_of_birth(const struct engine_run *run, double part)
+static double cost_of_creation(const struct engine_run *run, double part)
 {
     return run->wide.event * (double)run->setup.cpu_count * (1 + part);
 }
 
 /* Returns the CPU time that sampling threads has cost since the last check, as a fraction of the
  * allowed time. */
-static double worth(struct engine_run *run, uint64_t births)
+static double worth(struct engine_run *run, uint64_t creations)
 {
     struct perf_wide *w = &run->wide;
     uint64_t own = clock_thread(), program = perf_program_cpu(run);
-    double cost = (double)births * (cost_of_birth(run, 1) - cost_of_birth(run, 0));
+    double cost = (double)creations * (cost_of_creation(run, 1) - cost_of_creation(run, 0));
     double allowed = run->options->max_overhead * (double)(program - w->program);
     w->asked = memory * w->asked + cost;
     w->allowed = memory * w->allowed + allowed - (double)(own - w->own);
@@ -188,7 +188,7 @@ static double worth(struct engine_run *run, uint64_t births)
 static void set_part(struct perf_wide *w)
 {
     double part = w->sparse && w->asked > 0 ? w->allowed / w->asked : 1;
-    w->part = fmin(fmax(part, least_part), 1);
+    w->part = fmin(fmax(part, min_part), 1);
 }
 
 /* Many threads are created, RATE per ns: samples CPUs, or if that is not possible, samples threads
@@ -213,16 +213,16 @@ void perf_wide_work(struct engine_run *run, uint64_t now)
     for (size_t i = 0; w->on && run->sets.random && i < run->setup.cpu_count; i++)
         if (w->cpus[i].fd >= 0 && now >= w->cpus[i].until)
             draw(run, &w->cpus[i], now);
-    uint64_t births = run->births - w->births, time = now - w->checked;
-    if (births < some && time < longest)
+    uint64_t creations = run->creations - w->creations, time = now - w->checked;
+    if (creations < some && time < max_unchecked)
         return;
-    double part = worth(run, births), rate = (double)births / fmax((double)time, 1);
-    w->cost += (double)births * cost_of_birth(run, w->on ? 0 : w->part);
-    w->births = run->births;
+    double part = worth(run, creations), rate = (double)creations / fmax((double)time, 1);
+    w->cost += (double)creations * cost_of_creation(run, w->on ? 0 : w->part);
+    w->creations = run->creations;
     w->checked = now;
     if (rate > few * w->rate)
         w->crowded = now;
-    if (!w->on && !w->sparse && births >= some && part > much)
+    if (!w->on && !w->sparse && creations >= some && part > much)
         give_way(run, rate, now);
     else if (w->on && now - w->crowded > calm)
         stop_wide(run);
@@ -238,6 +238,6 @@ bool perf_wide_covers(const struct perf_wide *wide, uint64_t time)
 
 void perf_wide_result(const struct engine_run *run, struct engine_result *result)
 {
-    result->births = run->births;
-    result->birth = (uint64_t)run->wide.cost;
+    result->creations = run->creations;
+    result->creation = (uint64_t)run->wide.cost;
 }

@@ -11,8 +11,8 @@
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
 
-static const uint64_t shortest = SECOND / 100, longest = SECOND / 10;
-static const double least = 0.02; /* fraction of a window: a shorter idle time counts as none */
+static const uint64_t min_length = SECOND / 100, max_length = SECOND / 10;
+static const double min_idle = 0.02; /* fraction of a window: a shorter idle time counts as none */
 static const double idle =
     SECOND / 200.; /* without a sighting: a shorter time is not reported separately */
 /* A window lasts at least COST_SHARE times the time that ending it takes, and has SOME sightings,
@@ -197,17 +197,17 @@ uint64_t perf_program_cpu(const struct engine_run *run)
 static bool ends_with_readings(const struct engine_run *run)
 {
     const struct perf_window *w = &run->window;
-    return (double)w->every >= ENGINE_FEW * run->sets.mean && w->every <= longest / 2 &&
+    return (double)w->every >= ENGINE_FEW * run->sets.mean && w->every <= max_length / 2 &&
            w->every >= w->length;
 }
 
 static bool is_over(const struct engine_run *run, uint64_t lasted)
 {
     const struct perf_window *w = &run->window;
-    uint64_t length = w->length > shortest ? w->length : shortest;
+    uint64_t length = w->length > min_length ? w->length : min_length;
     if (ends_with_readings(run) && length < 2 * w->every)
         length = 2 * w->every;
-    return lasted >= length && (w->sightings >= SOME || lasted >= longest || w->count >= MANY);
+    return lasted >= length && (w->sightings >= SOME || lasted >= max_length || w->count >= MANY);
 }
 
 static uint64_t begin_of(const struct engine_run *run)
@@ -276,7 +276,7 @@ static double divided(struct engine_run *run, uint64_t used, bool all)
 static double busy_time(const struct engine_run *run, uint64_t until, uint64_t used)
 {
     double span = until > run->last ? (double)(until - run->last) : 0;
-    return (double)used < (1 - least) * span ? (double)used : span;
+    return (double)used < (1 - min_idle) * span ? (double)used : span;
 }
 
 /* Fills the rest of a window, up to UNTIL, with a sample without threads. */

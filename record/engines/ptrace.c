@@ -15,7 +15,7 @@
 #include "record/engines/launch.h"
 #include "record/engines/ptrace.h"
 
-enum { BEHIND = 8, FIRST = 16 };          /* BEHIND: samples; FIRST: events */
+enum { MAX_PENDING = 8, FIRST = 16 };     /* MAX_PENDING: samples; FIRST: events */
 static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
 
 uint64_t ptrace_time(const struct engine_run *run)
@@ -119,10 +119,10 @@ static void on_signal(struct engine_run *run, const siginfo_t *info)
  * have been pending for many samples, some are handled before the sample. */
 static void take_events(struct engine_run *run, uint64_t until)
 {
-    int first = run->behind > BEHIND ? FIRST : 0;
+    int first = run->pending_for > MAX_PENDING ? FIRST : 0;
     while (!run->ended && (clock_now() < until || first-- > 0))
         if (!ptrace_take_event(run)) {
-            run->behind = 0;
+            run->pending_for = 0;
             return;
         }
 }

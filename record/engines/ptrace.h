@@ -51,7 +51,7 @@ struct engine_run {
     int widest;         /* highest recent number of CPUs that ran threads at the same time ... */
     int widest_for;     /* ... and for how many samples it is still remembered */
     size_t born;        /* number of threads added when it last chose a CPU */
-    int births_for;     /* for how many samples recent births are still remembered */
+    int creations_for;  /* for how many samples recent creations are still remembered */
     bool at_once;       /* the sampler did not wait for a CPU when it woke */
     bool any_late;      /* a thread was seen late, and had been on a CPU: see ptrace_late */
     /* Sightings in user code of threads that sometimes sleep and were probably preempted by the
@@ -64,7 +64,7 @@ struct engine_run {
     /* time of the last reading of power [ns of the run]; from the reading before to it [ns] */
     uint64_t read, every;
     uint64_t ticking; /* CPU time used for reading power since the last sample [ns] */
-    int behind;       /* number of samples since no event was pending */
+    int pending_for;  /* number of samples since no event was pending */
     double contended; /* fraction of the recent samples in which a thread waited for a CPU */
     /* stops; pairs of stops that were measured; CPU time between the two [ns] */
     uint64_t stops, probes, probed;

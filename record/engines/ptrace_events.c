@@ -17,8 +17,8 @@
 /* Children of this thread only: other children of the sampler (a power source) are waited for elsewhere. */
 enum { ANY_CHILD = __WALL | __WNOTHREAD };
 enum { PROBE = 64 }; /* number of stops from one measured stop to the next */
-static const uint64_t most_cost = SECOND / 10000;
-enum { CROWD = 64 }; /* number of births from one reading of the clock to the next */
+static const uint64_t max_cost = SECOND / 10000;
+enum { CROWD = 64 }; /* number of creations from one reading of the clock to the next */
 /* The unseen threads of a process share the thread ID UNSEEN | PID: PIDs are smaller than
  * UNSEEN. */
 #define UNSEEN UINT32_C(0x40000000)
@@ -73,22 +73,22 @@ static void add_process(struct engine_run *run, pid_t pid, const struct process 
 }
 
 /* A program that creates threads this fast would spend half of its time on the stops at their
- * births. Other programs, and these stops, slow it down, so its CPU time is what decides. */
-static void count_birth(struct process *process)
+ * creations. Other programs, and these stops, slow it down, so its CPU time is what decides. */
+static void count_creation(struct process *process)
 {
     static const uint64_t fast = CROWD * SECOND / 2500, slow = CROWD * SECOND / 500;
-    if (process->births++ % CROWD != 0)
+    if (process->creations++ % CROWD != 0)
         return;
     uint64_t now = clock_now(), cpu = process_cpu(process->pid);
-    process->crowded |=
-        process->births > 1 && now - process->births_at < slow && cpu - process->births_cpu < fast;
-    process->births_at = now;
-    process->births_cpu = cpu;
+    process->crowded |= process->creations > 1 && now - process->creations_at < slow &&
+                        cpu - process->creations_cpu < fast;
+    process->creations_at = now;
+    process->creations_cpu = cpu;
 }
 
 /* The kernel traces new threads and processes from their first instruction. A clone event may
  * announce either. */
-static void on_birth(struct engine_run *run, const struct tracee *maker, int event)
+static void on_creation(struct engine_run *run, const struct tracee *maker, int event)
 {
     unsigned long message;
     if (ptrace(PTRACE_GETEVENTMSG, maker->tid, 0, &message) != 0)
@@ -98,7 +98,7 @@ static void on_birth(struct engine_run *run, const struct tracee *maker, int eve
         return;
     if (event == PTRACE_EVENT_CLONE && process_has(maker->process->pid, tid)) {
         add_thread(run, maker->process, tid);
-        count_birth(maker->process);
+        count_creation(maker->process);
     } else if (run->options->follow)
         add_process(run, tid, maker->process);
 }
@@ -247,7 +247,7 @@ static void probe(struct engine_run *run, struct tracee *tracee, bool awaited)
     tracee->process->stops++;
     if (tracee->probed > 0 && !awaited && tracee_read_time(tracee, &time)) {
         uint64_t cost = time.cpu - tracee->probed;
-        run->probed += cost < most_cost ? cost : most_cost;
+        run->probed += cost < max_cost ? cost : max_cost;
         run->probes++;
     }
     tracee->probed = 0;
@@ -318,7 +318,7 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
     case PTRACE_EVENT_CLONE:
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
-        on_birth(run, tracee, event);
+        on_creation(run, tracee, event);
         break;
     case PTRACE_EVENT_EXEC:
         on_exec(run, tracee);

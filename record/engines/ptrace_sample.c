@@ -14,7 +14,7 @@
 /* A thread that waits for a CPU stops late; one in an uninterruptible wait (a dead file server)
  * does not stop. A sample waits for such threads for at most half an interval, within these
  * limits. */
-static const uint64_t least_patience = SECOND / 5000, most_patience = SECOND / 100;
+static const uint64_t min_patience = SECOND / 5000, max_patience = SECOND / 100;
 /* The longest time from the moment at which the scheduler preempts a thread for the sampler to the
  * sampler's first reading of the clock. */
 static const uint64_t switch_time = SECOND / 100000;
@@ -33,7 +33,7 @@ enum { LOOKS = 256 };
 enum { FAULTS = 5 }; /* page faults within ticks_every: a huge page takes 0.1 ms */
 enum { MOVE = 32, MOVE_CALLING = 8, MOVE_FAULTING = 2 }; /* choose a CPU every so many samples */
 enum { CALLS = 32 };   /* one sighting in this many in a system call is frequent */
-enum { LATELY = 256 }; /* samples for which several busy CPUs, and births, are remembered */
+enum { LATELY = 256 }; /* samples for which several busy CPUs, and creations, are remembered */
 enum { STEADY = 4 };   /* sightings on a CPU in a row, after which another is expected */
 
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
@@ -335,8 +335,8 @@ static void poll_stops(struct engine_run *run)
 static void wait_for_stops(struct engine_run *run)
 {
     uint64_t patience = (uint64_t)(run->pace.mean / 2), now;
-    patience = patience < least_patience ? least_patience : patience;
-    uint64_t limit = run->begin + (patience < most_patience ? patience : most_patience);
+    patience = patience < min_patience ? min_patience : patience;
+    uint64_t limit = run->begin + (patience < max_patience ? patience : max_patience);
     if (run->away)
         poll_stops(run);
     while (run->awaited > 0 && (now = clock_now()) < limit) {
@@ -431,14 +431,14 @@ static void keep_one(cpu_set_t *cpus, uint64_t turn)
 }
 
 /* Returns whether threads were created recently. */
-static bool has_births(struct engine_run *run)
+static bool has_creations(struct engine_run *run)
 {
     if (run->tracees.added != run->born)
-        run->births_for = LATELY;
-    else if (run->births_for > 0)
-        run->births_for--;
+        run->creations_for = LATELY;
+    else if (run->creations_for > 0)
+        run->creations_for--;
     run->born = run->tracees.added;
-    return run->births_for > 0;
+    return run->creations_for > 0;
 }
 
 /* Returns whether the sampler can avoid the CPUs of the threads, because some CPUs have not been
@@ -450,7 +450,7 @@ static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
     int count = CPU_COUNT(busy);
     run->widest = count >= run->widest || run->widest_for == 0 ? count : run->widest;
     run->widest_for = count >= run->widest ? LATELY : run->widest_for - 1;
-    return run->priority == 0 && run->sleepers && run->births_for == 0 &&
+    return run->priority == 0 && run->sleepers && run->creations_for == 0 &&
            run->widest < CPU_COUNT(&run->cpus);
 }
 
@@ -486,7 +486,7 @@ static int add_cpu(struct engine_run *run, const struct tracee *tracee, cpu_set_
  * the next, so that each thread is also seen where it was (prof2pbin compares the two). */
 static void choose_cpu(struct engine_run *run)
 {
-    bool births = has_births(run), faulting = false, calling = false;
+    bool creations = has_creations(run), faulting = false, calling = false;
     cpu_set_t busy, others = run->cpus;
     CPU_ZERO(&busy);
     for (size_t i = 0; i < run->tracees.count; i++) {
@@ -501,7 +501,7 @@ static void choose_cpu(struct engine_run *run)
     if (CPU_COUNT(&busy) == 0)
         return;
     run->away = can_avoid(run, &busy);
-    if (run->priority == 0 && (births || (run->sleepers && !run->away && !calling))) {
+    if (run->priority == 0 && (creations || (run->sleepers && !run->away && !calling))) {
         move_to(run, &run->cpus);
         return;
     }
@@ -572,7 +572,7 @@ void ptrace_rest(struct engine_run *run)
 void ptrace_sample(struct engine_run *run)
 {
     bool limited = run->pace.most > 0;
-    run->behind++;
+    run->pending_for++;
     wake(run); /* first, because the next calls update the counts of the scheduler */
     uint64_t used = limited ? clock_thread() : 0; /* a system call */
     ptrace_tick(run);

@@ -33,19 +33,19 @@ struct process {
     bool attached; /* it existed before the run */
     bool crowded; /* it creates threads too fast to stop each at its start: they are searched for */
     bool seen;    /* a thread of its current image was seen running */
-    bool stops_at_end;   /* its leader stops at the end, when its mappings can still be read */
-    int folder;          /* of its threads in /proc; -1: not open */
-    uint32_t image;      /* number of its current image */
-    unsigned births;     /* number of threads that it has announced ... */
-    uint64_t births_at;  /* ... when the clock was last read for them [ns], absolute */
-    uint64_t births_cpu; /* ... and the CPU time of the process then [ns] */
-    size_t index;        /* in the list */
-    size_t threads;      /* number of its traced threads */
-    uint64_t gone;       /* CPU time of its threads that have ended [ns] */
-    uint64_t unseen;     /* the part of it that belongs to threads that were never seen [ns] */
-    bool active;         /* a thread was seen running since its ticks were last read */
-    bool partial;        /* not all of its threads are traced */
-    bool faulting;       /* it had page faults recently: those of its threads are watched */
+    bool stops_at_end;      /* its leader stops at the end, when its mappings can still be read */
+    int folder;             /* of its threads in /proc; -1: not open */
+    uint32_t image;         /* number of its current image */
+    unsigned creations;     /* number of threads that it has announced ... */
+    uint64_t creations_at;  /* ... when the clock was last read for them [ns], absolute */
+    uint64_t creations_cpu; /* ... and the CPU time of the process then [ns] */
+    size_t index;           /* in the list */
+    size_t threads;         /* number of its traced threads */
+    uint64_t gone;          /* CPU time of its threads that have ended [ns] */
+    uint64_t unseen;        /* the part of it that belongs to threads that were never seen [ns] */
+    bool active;            /* a thread was seen running since its ticks were last read */
+    bool partial;           /* not all of its threads are traced */
+    bool faulting;          /* it had page faults recently: those of its threads are watched */
     bool calling; /* it was seen in system calls recently: the CPUs of its threads are watched */
     unsigned sightings, calls; /* on a CPU, for CALLING: all, in system calls */
     uint64_t faults;           /* its page faults, as last read */

@@ -21,7 +21,7 @@ enum {
     KEY_METHOD
 };
 static const struct argp_option option_table[] = {
-    {NULL, 0, NULL, 0, "What is measured:", 1},
+    {NULL, 0, NULL, 0, "Measurement:", 1},
     {"count", KEY_COUNT, NULL, EVERYDAY, "Only count calls: costs least, and disturbs nothing", 1},
     {"callers", KEY_CALLERS, NULL, EVERYDAY,
      "Also count calls per caller: a table of callers, or arcs in a pbin", 1},
@@ -47,7 +47,7 @@ static const struct argp_option option_table[] = {
     {"range", KEY_POWER_RANGE, "COUNTS", 0, "The counter starts again from 0 after COUNTS", 2},
     {"clock-offset", KEY_POWER_CLOCK_OFFSET, "SECONDS", 0,
      "The clock of the log is ahead by SECONDS", 2},
-    {NULL, 0, NULL, 0, "What is written:", 3},
+    {NULL, 0, NULL, 0, "Output:", 3},
     {"output", 'o', "FILE", EVERYDAY,
      "Write the results to FILE (.pbin, .csv, .json, .jsonl, .md, .txt), not to stderr", 3},
     {"format", KEY_FORMAT, "FORMAT", 0,

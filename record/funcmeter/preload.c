@@ -175,7 +175,7 @@ static struct meter_block *find_block(void)
                                         __ATOMIC_RELAXED)) {
             owner->shared = 1;
             for (uint32_t k = 0; k < header->functions; k++)
-                /* forgets the calls that the thread was in when it ended */
+                /* discards the calls that were active when the thread ended */
                 block_at(i)->records[k].depth = 0;
             return block_at(i);
         }
@@ -621,7 +621,7 @@ __attribute__((noinline, cold)) static uint64_t revive(struct state *t, uint64_t
 {
     struct grave *grave = grave_of(t, slot);
     if (grave->slot != slot) {
-        SAY("a function returned that was never entered: the program switches stacks in a way that "
+        SAY("a function that was never entered returned: the program switches stacks in a way that "
             "is not supported; use --count");
         call3(SYS_kill, call3(SYS_getpid, 0, 0, 0), SIGABRT, 0);
         call3(SYS_exit_group, 134, 0, 0);

@@ -256,11 +256,11 @@ enum {
     INCLUSIVE,
     SELF,
     MEAN,
-    SHORTEST,
+    MIN,
     MEDIAN,
     P90,
     P99,
-    LONGEST,
+    MAX,
     ENERGY,
     ERROR,
     PROCESS,
@@ -281,11 +281,11 @@ static const struct table_column columns[COLUMNS] = {
     [INCLUSIVE] = TABLE_COLUMN("inclusive", "s", false),
     [SELF] = TABLE_COLUMN("self", "s", false),
     [MEAN] = TABLE_COLUMN("mean", "ns", false),
-    [SHORTEST] = {.name = "min", .unit = "ns", .rank = 4},
+    [MIN] = {.name = "min", .unit = "ns", .rank = 4},
     [MEDIAN] = {.name = "p50", .unit = "ns", .rank = 1},
     [P90] = {.name = "p90", .unit = "ns", .rank = 5},
     [P99] = {.name = "p99", .unit = "ns", .rank = 3},
-    [LONGEST] = {.name = "max", .unit = "ns", .rank = 1},
+    [MAX] = {.name = "max", .unit = "ns", .rank = 1},
     [ENERGY] = TABLE_COLUMN("inclusive_energy", "J", false),
     [ERROR] = TABLE_COLUMN("energy_error", "J", false),
     [PROCESS] = TABLE_COLUMN("process", "", false),
@@ -312,11 +312,11 @@ static void fill_times(const struct meter_results *results, const struct meter_s
     if (r->returned == 0)
         return;
     cells[MEAN] = cell_real((double)r->total * tick / (double)r->returned);
-    cells[SHORTEST] = cell_real((double)r->least * tick);
+    cells[MIN] = cell_real((double)r->least * tick);
     cells[MEDIAN] = quantile(results, sums, 0.5);
     cells[P90] = quantile(results, sums, 0.9);
     cells[P99] = quantile(results, sums, 0.99);
-    cells[LONGEST] = cell_real((double)r->most * tick);
+    cells[MAX] = cell_real((double)r->most * tick);
 }
 
 static void fill(const struct meter_results *results, const struct meter_sums *sums,

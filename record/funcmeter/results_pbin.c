@@ -16,8 +16,8 @@ enum {
     UNTIMED,
     INCLUSIVE,
     TOTAL,
-    SHORTEST,
-    LONGEST,
+    MIN,
+    MAX,
     ENERGY,
     ERROR,
     VALUES
@@ -100,8 +100,8 @@ static void set_times(struct line *line, const struct meter_sums *sums, double t
     if (r->returned == 0)
         return;
     set(line, TOTAL, to_time(r->total, tick));
-    set(line, SHORTEST, to_time(r->least, tick));
-    set(line, LONGEST, to_time(r->most, tick));
+    set(line, MIN, to_time(r->least, tick));
+    set(line, MAX, to_time(r->most, tick));
     if (sums->histogram == NULL)
         return;
     line->histogram = mem_zalloc(LOG_BUCKETS, sizeof *line->histogram);

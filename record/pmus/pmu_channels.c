@@ -168,7 +168,7 @@ static bool is_any_of(const char *set, char c)
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-/* Returns whether UNIT looks like a misspelt known unit: "uw", "Wm", "pJ", "milliwatts". Otherwise
+/* Returns whether UNIT is probably a misspelling of a known unit: "uw", "Wm", "pJ", "milliwatts". Otherwise
  * it would be taken for a custom unit, whose values are not scaled. */
 static bool is_misspelt(const char *unit)
 {

@@ -174,7 +174,7 @@ static int open_gpus(const struct pmu_request *request, struct pmu_channels *cha
         error_set(err, NULL, NO_OFFSET, "%s", why.text);
     else
         error_set(err, NULL, NO_OFFSET,
-                  "no GPU here counts energy (libnvidia-ml.so.1 and libamd_smi.so %s)",
+                  "no GPU with an energy counter (libnvidia-ml.so.1 and libamd_smi.so %s)",
                   g->nvml.library == NULL && g->amdsmi.library == NULL ? "cannot be used"
                                                                        : "find none");
     close_gpus(g);

@@ -190,7 +190,7 @@ static int check(const char *path, struct error *err)
         return error_set_errno(err, path, errno, "cannot open the meter's log");
     bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     close(fd);
-    return regular ? 0 : error_set(err, path, NO_OFFSET, "expected a file, found something else");
+    return regular ? 0 : error_set(err, path, NO_OFFSET, "not a regular file");
 }
 
 static int open_log(const struct pmu_request *request, struct pmu_channels *channels, void **state,
@@ -225,8 +225,8 @@ static int read_log(void *state, size_t channel, struct pmu_value *value, struct
     return 0; /* all values are delivered after the run */
 }
 
-/* Reads rows until one is at or after UNTIL. REWIND: starts again at the beginning of the file,
- * because the meter may have written more. Returns whether such a row was found. */
+/* Returns whether a row is at or after UNTIL. Reads from the beginning of the file, because the
+ * meter may have written more, and rewinds it again. */
 static bool covers(struct log *l, double until)
 {
     struct row row;

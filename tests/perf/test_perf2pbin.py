@@ -296,7 +296,7 @@ class Made(PerfCase):
             r.sample(1, 1, at * MS, 0x10000, period=1)
         ended = self.succeeds(["perf2pbin"], stdin=r.finish())
         self.assertIn("-r HZ", ended.err)
-        self.assertIn("event page-faults does not say how much", ended.err)
+        self.assertIn("event page-faults does not define the CPU time", ended.err)
         self.assertEqual(self.table(ended.out, "binary"), {("one",): (3, 4 * MS)})
 
     def test_event_that_is_no_clock(self):

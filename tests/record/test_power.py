@@ -472,7 +472,7 @@ class Libraries(Case):
         self.assertEqual(value, "gpu:nvidia-0")
         self.assertAlmostEqual(joules, 50 * seconds, delta=0.02 * joules)
         self.env["STUB_BROKEN"] = "1"
-        self.assertIn("no GPU here counts energy", self.listed("gpu"))
+        self.assertIn("no GPU with an energy counter", self.listed("gpu"))
 
     def test_amd_and_both(self):
         self.use("amdsmi")
@@ -699,7 +699,7 @@ class Logs(Case):
         self.fails("line 5: its time is earlier than that of the previous line", "-p",
                    "log:" + self.log([(-50, 1), (-40, 2), (-45, 2), (90, 2)]))
         self.fails("nowhere: cannot open the meter's log", "-p", "log:/nowhere")
-        self.fails("expected a file, found something else", "-p", "log:/dev/null")
+        self.fails("not a regular file", "-p", "log:/dev/null")
 
 
 if __name__ == "__main__":
