@@ -3,6 +3,7 @@
 #include "record/busy.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,21 +27,57 @@ void busy_close(struct busy *busy)
     busy->fd = -1;
 }
 
-uint64_t busy_read(struct busy *busy, uint64_t now)
+/* Columns of /proc/stat [ticks]. */
+enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
+
+/* Returns whether FD, /proc/stat, can be read. */
+static bool read_times(int fd, uint64_t *ns)
 {
-    enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, FIELDS };
-    uint64_t ticks[FIELDS];
     char text[512], *at = text + strlen("cpu ");
-    if (busy->fd < 0 || now < busy->due)
-        return busy->last;
-    ssize_t got = pread(busy->fd, text, sizeof text - 1, 0);
+    uint64_t tick = SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
+    ssize_t got = pread(fd, text, sizeof text - 1, 0);
     text[got > 0 ? got : 0] = '\0';
     if (strncmp(text, "cpu ", strlen("cpu ")) != 0)
-        return busy->last;
+        return false;
     for (int i = 0; i < FIELDS; i++)
-        ticks[i] = strtoull(at, &at, 10);
-    uint64_t tick = SECOND / (uint64_t)sysconf(_SC_CLK_TCK), cost = clock_now() - now;
-    busy->last = (ticks[USER] + ticks[NICE] + ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ]) * tick;
+        ns[i] = strtoull(at, &at, 10) * tick;
+    return true;
+}
+
+/* Sets the values from which times are measured from NOW on. */
+static void set_base(struct busy *busy, uint64_t now, const uint64_t *ns, uint64_t idle)
+{
+    if (busy->base_time == 0)
+        busy->last = ns[USER] + ns[NICE] + ns[SYSTEM] + ns[IRQ] + ns[SOFTIRQ];
+    busy->base = busy->last;
+    busy->base_time = now;
+    busy->base_idle = idle;
+}
+
+/* Counts the CPUs once a second. Returns whether their number has changed. */
+static bool count_cpus(struct busy *busy, uint64_t now)
+{
+    if (busy->cpus > 0 && now < busy->checked + SECOND)
+        return false;
+    uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    bool changed = cpus != busy->cpus;
+    busy->cpus = cpus;
+    busy->checked = now;
+    return changed;
+}
+
+uint64_t busy_read(struct busy *busy, uint64_t now)
+{
+    uint64_t ns[FIELDS], tick = SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
+    if (busy->fd < 0 || now < busy->due || !read_times(busy->fd, ns))
+        return busy->last;
+    uint64_t end = clock_now(), idle = ns[IDLE] + ns[IOWAIT] + ns[STEAL];
+    if (count_cpus(busy, now))
+        set_base(busy, end, ns, idle);
+    uint64_t all = busy->cpus * (end - busy->base_time), unused = idle - busy->base_idle;
+    if (all > unused && busy->base + all - unused > busy->last)
+        busy->last = busy->base + all - unused;
+    uint64_t cost = end - now;
     busy->due = now + (cost * COST_SHARE > tick ? cost * COST_SHARE : tick);
     return busy->last;
 }

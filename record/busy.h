@@ -8,15 +8,21 @@
 
 struct busy {
     int fd;
-    uint64_t due;  /* CLOCK_MONOTONIC [ns] of the next update */
-    uint64_t last; /* CPU time, as last read [ns] */
+    uint64_t due;       /* CLOCK_MONOTONIC [ns] of the next update */
+    uint64_t last;      /* CPU time, as last read [ns] */
+    uint64_t cpus;      /* number of CPUs that are online */
+    uint64_t checked;   /* CLOCK_MONOTONIC [ns] when they were counted */
+    uint64_t base;      /* CPU time at BASE_TIME [ns] */
+    uint64_t base_time; /* CLOCK_MONOTONIC [ns]; 0: no values have been read */
+    uint64_t base_idle; /* time that CPUs were idle until then [ns] */
 };
 
 /* Opens /proc/stat. If that fails, all values are unknown. */
 void busy_open(struct busy *busy);
 void busy_close(struct busy *busy);
 /* Returns the CPU time of all processes since the machine started [ns], in steps of a clock tick
- * (10 ms); NOW is CLOCK_MONOTONIC. 0: unknown. */
+ * (10 ms); NOW is CLOCK_MONOTONIC. 0: unknown. From the first call on, it is the time in which CPUs were not idle, which the
+ * kernel measures: it counts CPU time only at its ticks, and programs that timers wake, such as the sampler, run between them. */
 uint64_t busy_read(struct busy *busy, uint64_t now);
 
 /* The CPU time during a run, for values that are delivered after it: a point every 20 ms, less
