@@ -355,10 +355,10 @@ static void reserve_thread_samples(struct pbin_writer *w, size_t need)
     capacity = same;
     mem_reserve(&w->location, &capacity, need, sizeof *w->location);
     capacity = same;
-    mem_reserve(&w->cpu, &capacity, need, sizeof *w->cpu);
-    capacity = same;
     if (w->has_equal)
         mem_reserve(&w->equal, &capacity, need, sizeof *w->equal);
+    capacity = same;
+    mem_reserve(&w->cpu, &capacity, need, sizeof *w->cpu);
     w->thread_sample_capacity = capacity;
 }
 
