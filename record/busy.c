@@ -44,7 +44,7 @@ static bool read_times(int fd, uint64_t *ns)
     return true;
 }
 
-/* Sets the values from which times are measured from NOW on. */
+/* Sets the values at NOW, to which later ones are compared. */
 static void set_base(struct busy *busy, uint64_t now, const uint64_t *ns, uint64_t idle)
 {
     if (busy->base_time == 0)
