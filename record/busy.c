@@ -54,12 +54,32 @@ static void set_base(struct busy *busy, uint64_t now, const uint64_t *ns, uint64
     busy->base_idle = idle;
 }
 
+/* Returns the number of CPUs in FD, /proc/stat, which may show fewer than the machine has in a
+ * container: the lines that begin with "cpu" and a number, after the line of their sums. */
+static uint64_t cpus_in(int fd)
+{
+    char text[4096];
+    uint64_t lines = 0;
+    off_t at = 0;
+    for (;;) {
+        ssize_t got = pread(fd, text, sizeof text - 1, at);
+        text[got > 0 ? got : 0] = '\0';
+        char *end = strchr(text, '\n');
+        if (end == NULL || strncmp(text, "cpu", 3) != 0)
+            return lines > 1 ? lines - 1 : 1;
+        char *line = text;
+        for (; end != NULL && strncmp(line, "cpu", 3) == 0; end = strchr(line, '\n'), lines++)
+            line = end + 1;
+        at += line - text;
+    }
+}
+
 /* Counts the CPUs once a second. Returns whether their number has changed. */
 static bool count_cpus(struct busy *busy, uint64_t now)
 {
     if (busy->cpus > 0 && now < busy->checked + SECOND)
         return false;
-    uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t cpus = cpus_in(busy->fd);
     bool changed = cpus != busy->cpus;
     busy->cpus = cpus;
     busy->checked = now;
