@@ -174,7 +174,7 @@ void engine_hold(struct engine_options *options);
 const char *engine_name(size_t number);
 
 /* Returns the engine called NAME; for "auto", the first one that is available. Returns NULL with
- * ERR filled if there is no such engine or it cannot work here. */
+ * ERR filled if NAME is unknown or the engine cannot work here. */
 const struct engine *engine_choose(const char *name, struct error *err);
 
 #endif

@@ -34,7 +34,7 @@ void key_map_init(struct key_map *map, struct rowset *rows, const struct pbin_ke
 void key_map_free(struct key_map *map);
 
 /* Converts PC, an address in one of the mappings of BINARY in ALL, to an offset in the file.
- * Returns PC itself if there is no such mapping. */
+ * Returns PC itself if no mapping contains it. */
 uint64_t key_offset(const struct pbin_definitions *all, const char *binary, uint64_t pc);
 
 /* The index in ROWS of the row that collects what filters exclude. */

@@ -228,8 +228,7 @@ void dwarf_split_find(struct dwarf_units *units, struct unit *unit);
 /* Returns the units of the program, whose sections a split unit shares. */
 struct dwarf_units *dwarf_units_linked(struct dwarf_units *units);
 
-/* Returns the units of the alternate file, loaded at the first call; NULL if there is no such
- * file. */
+/* Returns the units of the alternate file, loaded at the first call; NULL if it is missing. */
 struct dwarf_units *dwarf_units_alternate(struct dwarf_units *units);
 
 /* Returns the unit whose DIEs include the one at OFFSET, or NULL. */

@@ -3,8 +3,8 @@
  * A wrong sighting is replaced by a place in user code where the same thread was seen just before
  * or after. A thread with few sightings may not have been seen in user code then, by chance. In
  * this case, places where it was seen much later are used; else places where it was preempted: it
- * computed there, although it was not seen running. If there is no such place, places of similar
- * threads are used. These threads
+ * computed there, although it was not seen running. If none is known, places of similar threads
+ * are used. These threads
  *
  *   - belong to the same program, in processes that began in the same way: forked processes often
  *     do something else;

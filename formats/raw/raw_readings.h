@@ -31,7 +31,7 @@ void raw_readings_delete(struct raw_readings *readings); /* NULL is allowed */
 int raw_readings_add(struct raw_readings *readings, const struct raw_reading *reading);
 
 /* The time [ns] up to which all sources of the documented value have readings; 0 if one of them has
- * none, UINT64_MAX if there is no such source. */
+ * none, UINT64_MAX if the value has no source. */
 uint64_t raw_readings_until(const struct raw_readings *readings);
 
 /* Drops readings that are not needed for times at or after FROM. */

@@ -37,7 +37,7 @@ struct sensor {
 
 struct core {
     uint64_t number;
-    struct csv_text module, function; /* in the current row; "" if there is no such column */
+    struct csv_text module, function; /* in the current row; "" if the column is missing */
     uint32_t last_place;              /* place in the previous row */
 };
 
