@@ -88,7 +88,7 @@ static bool count_cpus(struct busy *busy, uint64_t now)
 
 uint64_t busy_read(struct busy *busy, uint64_t now)
 {
-    uint64_t ns[FIELDS], tick = SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t ns[FIELDS];
     if (busy->fd < 0 || now < busy->due || !read_times(busy->fd, ns))
         return busy->last;
     uint64_t end = clock_now(), idle = ns[IDLE] + ns[IOWAIT] + ns[STEAL];
@@ -97,7 +97,7 @@ uint64_t busy_read(struct busy *busy, uint64_t now)
     uint64_t all = busy->cpus * (end - busy->base_time), unused = idle - busy->base_idle;
     if (all > unused && busy->base + all - unused > busy->last)
         busy->last = busy->base + all - unused;
-    uint64_t cost = end - now;
+    uint64_t cost = end - now, tick = SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
     busy->due = now + (cost * COST_SHARE > tick ? cost * COST_SHARE : tick);
     return busy->last;
 }

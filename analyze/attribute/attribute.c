@@ -208,10 +208,10 @@ void attribute_fit(struct attribution *a, const struct pbin_definitions *all,
 /* Puts equal CPU times of V in VIEW, if it has any. */
 static void take_equal_times(struct attribution *a, const struct weighed *v, struct fit_view *view)
 {
-    size_t count = v->thread_samples;
-    double most = view->number == 0 ? share_work_first_most(a->weigher.share) : INFINITY;
     if (v->equal_ns == NULL)
         return;
+    size_t count = v->thread_samples;
+    double most = view->number == 0 ? share_work_first_most(a->weigher.share) : INFINITY;
     mem_reserve(&a->fit_equal, &a->fit_equal_capacity, 2 * count + 1, sizeof *a->fit_equal);
     for (size_t k = 0; k < count; k++) {
         double ns = (double)v->equal_ns[k];

@@ -211,7 +211,7 @@ static void settle_part(const struct weighed_thread *t, size_t begin, size_t end
     }
 }
 
-void bursts_divide(struct weighed_thread *t)
+void bursts_divide(struct weighed_thread *t, bool keep)
 {
     const struct bursts *b = t->bursts;
     if (b == NULL || b->count < MIN_BURSTS || b->first >= t->count)
@@ -230,7 +230,13 @@ void bursts_divide(struct weighed_thread *t)
             *MEM_APPEND(to.stretches, to.count, to.capacity) = t->stretches[end];
         begin = end + 1;
     }
-    free(t->stretches);
+    if (keep) {
+        t->equal = mem_zalloc(1, sizeof *t->equal);
+        t->equal->stretches = t->stretches;
+        t->equal->count = t->count;
+    } else {
+        free(t->stretches);
+    }
     t->stretches = to.stretches;
     t->count = to.count;
     t->capacity = to.capacity;

@@ -34,8 +34,9 @@ void bursts_see(struct weighed_thread *t, bool alone);
 /* Called when all stretches of T are complete and have the CPU time that was measured. */
 void bursts_end(struct weighed_thread *t);
 
-/* Gives sightings of T stretches of their own, with the CPU time that their stretch has now. */
-void bursts_divide(struct weighed_thread *t);
+/* Gives sightings of T stretches of their own. KEEP: T->equal gets the stretches of T, instead of
+ * these being freed. */
+void bursts_divide(struct weighed_thread *t, bool keep);
 
 /* Frees T->bursts. */
 void bursts_delete(struct weighed_thread *t);

@@ -80,10 +80,12 @@ void cpu_weights_take_steady(struct cpu_weights *w, uint32_t thread, const struc
         divide_nominal(t, s, seat, known_ns, cpu_ns);
     else
         divide_equally(t, s, seat, cpu_ns);
-    if (equal_ns != NULL && t->equal != NULL)
-        divide_equally(t->equal, s, seat, equal_ns);
-    for (size_t i = seat; i < s->count && equal_ns != NULL && t->equal == NULL; i += s->each)
+    if (equal_ns == NULL)
+        return;
+    for (size_t i = seat; i < s->count; i += s->each)
         equal_ns[i] = cpu_ns[i];
+    if (t->equal != NULL)
+        divide_equally(t->equal, s, seat, equal_ns);
 }
 
 static void close_stretch(struct weighed_thread *t)
@@ -844,16 +846,6 @@ static uint64_t mean_stretch(const struct cpu_weights *w)
     return sum > 0 ? (uint64_t)ceil(squares / sum) : 0;
 }
 
-static struct weighed_thread *copy_stretches(const struct weighed_thread *t)
-{
-    struct weighed_thread *copy = mem_zalloc(1, sizeof *copy);
-    copy->stretches = mem_alloc((t->count + 1) * sizeof *copy->stretches);
-    for (size_t i = 0; i < t->count; i++)
-        copy->stretches[i] = t->stretches[i];
-    copy->count = t->count;
-    return copy;
-}
-
 static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracker *tracker,
                    struct error *err)
 {
@@ -871,11 +863,9 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
     w->divided = w->nominal ? 0 : mean_stretch(w);
     for (size_t i = 0; i < w->count; i++) {
         struct weighed_thread *t = &w->threads[i];
-        if (t->bursts != NULL && w->keeps_equal)
-            t->equal = copy_stretches(t);
-        w->any_equal |= t->equal != NULL;
         if (t->records > SHORT_AGED) /* others may have been pooled */
-            bursts_divide(t);
+            bursts_divide(t, w->keeps_equal);
+        w->any_equal |= t->equal != NULL;
         bursts_delete(t);
     }
     raw_rewind(raw);
