@@ -598,7 +598,7 @@ class Commands(Case):
 
     def test_target_does_not_see_it(self):
         """The target has no additional child and no additional descriptor."""
-        script = "ls /proc/self/fd | wc -l; ps -o ppid= --ppid $$ | wc -l"
+        script = 'ls /proc/self/fd | wc -l; children=$(ps -o ppid= --ppid $$); echo "$children" | wc -l'
         counts = [self.sampler(*options, command=("sh", "-c", script)).stdout
                   for options in ([], ["-p", "cmd:while echo 1; do sleep 0.1; done"])]
         self.assertEqual(counts[0], counts[1])
