@@ -15,7 +15,7 @@
 
 #define MS UINT64_C(1000000)
 static const uint64_t min_interval = MS;     /* time between two readings, ... */
-static const uint64_t max_stale = 4 * MS;    /* ... and while a counter does not move */
+static const uint64_t min_step = MS / 8;     /* ... and when an update is expected, as a step */
 static const uint64_t measuring = 100 * MS;  /* how long to search for the period of a counter */
 static const uint64_t long_gap = 2 * SECOND; /* without a value: a longer one causes a warning */
 /* in a period: how precisely an update is located, and expected */
@@ -64,8 +64,11 @@ struct meter {
     double phase;            /* 0..1: determines the intervals between readings of powers */
     unsigned search;         /* number of updates to locate in small steps before waiting for one */
     unsigned unmoved;        /* number of readings in a row that found no counter moved */
-    uint64_t due;            /* CLOCK_MONOTONIC [ns] */
-    bool expects;            /* it expects an update at that time, give or take some steps ... */
+    /* CLOCK_MONOTONIC [ns] of the next update, if it is expected; how long before it is the last
+     * reading that should not find it: longer if updates came early */
+    uint64_t update, margin;
+    uint64_t due; /* CLOCK_MONOTONIC [ns] */
+    bool expects; /* it expects an update at that time, give or take some steps ... */
     /* ... and is also read at a tick that is earlier by at most this time [ns] */
     uint64_t early;
     uint64_t cost; /* smoothed time of reading all channels once [ns] */
@@ -373,8 +376,8 @@ static void set_pace(struct meter *meter)
     meter->interval = meter->base;
 }
 
-/* Corrects the period of channel INDEX if its counter had moved at CLOCK, earlier than that period
- * allows. */
+/* The counter of channel INDEX had moved at CLOCK: corrects its period if this proves it wrong, or
+ * sets it if it was unknown. */
 static void correct_period(struct power *p, struct meter *meter, size_t index, uint64_t clock)
 {
     struct track *t = &meter->tracks[index];
@@ -382,12 +385,15 @@ static void correct_period(struct power *p, struct meter *meter, size_t index, u
     update_period_moved(&t->updates, period, t->seen, clock);
     if (*period == before)
         return;
+    t->measured = true;
     if (!t->skip && t->number < p->source_count)
         p->sources[t->number].period = *period;
     set_pace(meter);
 }
 
-static int read_track(struct power *p, struct meter *meter, size_t index, bool slept)
+/* Reads channel INDEX of METER. Adds the time that this took to *COST. */
+static int read_track(struct power *p, struct meter *meter, size_t index, bool slept,
+                      uint64_t *cost)
 {
     struct track *t = &meter->tracks[index];
     struct pmu_value value = {0};
@@ -396,10 +402,11 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     int got = meter->from->source->read(meter->state, index, &value, &why);
     uint64_t after = clock_now();
     uint64_t clock = value.time != 0 ? value.time : before + (after - before) / 2;
-    uint64_t busy = p->begun ? busy_read(&p->busy, after) : 0;
     if (got < 0)
         return fail(p, meter, &why);
-    if (got > 0 && t->measured && t->has && value.count != t->raw)
+    *cost += after - before;
+    if (got > 0 && t->channel->counter && (t->measured || t->channel->period == 0) && t->has &&
+        value.count != t->raw && value.time == 0)
         correct_period(p, meter, index, clock);
     if (got > 0 && t->channel->counter && t->has && value.count != t->raw && value.time == 0)
         clock = time_of_update(p, t, clock);
@@ -409,6 +416,8 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     if (p->closing && clock < p->start + p->end) /* by at most the uncertainty of the start */
         clock = p->start + p->end;
     t->moved = false;
+    bool is_new = got > 0 && (!t->channel->counter || value.count != t->raw || slept);
+    uint64_t busy = p->begun && (is_new || p->closing) ? busy_read(&p->busy, after) : 0;
     if (got > 0 && t->channel->counter)
         take_count(p, t, value.count, clock, slept, busy);
     else if (got > 0)
@@ -433,16 +442,21 @@ static uint64_t next_update(const struct meter *meter)
 
 /* Returns the interval from NOW to the next reading of counters whose updates are far enough apart
  * to wait for each; 0: updates are too frequent, or one is long overdue. If WAIT, the first reading
- * is some steps before an update is expected, the next ones are just before and just after the
- * update: how much the program uses in between is not known at the update. Otherwise, and after
- * that, readings are small steps apart. */
-static uint64_t wait_for_update(const struct meter *meter, bool wait, uint64_t now)
+ * is some steps before an update is expected (unless steps are short: it would cost too much), the
+ * next ones are just before and just after the update: how much the program uses in between is not
+ * known at the update. Otherwise, and after that, readings are small steps apart. */
+static uint64_t wait_for_update(struct meter *meter, bool wait, uint64_t now)
 {
     uint64_t step = meter->base / STEPS, fine = meter->base / FINE_STEPS, next = next_update(meter);
-    const uint64_t looks[] = {next - 2 * step, next - fine, next + fine};
-    if (step < min_interval / 2 || step < meter->cost * COST_SHARE || meter->unmoved > 2 * STEPS)
+    uint64_t margin = meter->margin < fine ? fine : meter->margin;
+    margin = margin > 2 * step ? 2 * step : margin;
+    const uint64_t looks[] = {next - 2 * step, next - margin, next + fine};
+    meter->update = next;
+    meter->margin = margin;
+    if (step < min_step || step < meter->cost * COST_SHARE || meter->unmoved > 2 * STEPS)
         return 0;
-    for (size_t i = 0; i < sizeof looks / sizeof looks[0] && next > 0 && meter->search == 0; i++)
+    for (size_t i = step < min_interval / 2;
+         i < sizeof looks / sizeof looks[0] && next > 0 && meter->search == 0; i++)
         if (looks[i] > now + fine / 2)
             return looks[i] - now;
     return wait && next == 0 ? meter->base - 2 * step : step;
@@ -467,8 +481,10 @@ static void pace(struct meter *meter, bool moved, uint64_t now)
      * after it */
     uint64_t base = meter->base - (meter->paced ? meter->base / STEPS : 0);
     base = base > meter->cost * COST_SHARE ? base : meter->cost * COST_SHARE;
-    uint64_t most = base > max_stale ? base : max_stale, update;
+    uint64_t update;
     count_unmoved(meter, moved);
+    if (moved && meter->expects) /* a wrong time would be confirmed by each later update */
+        meter->margin = now < meter->update ? 2 * meter->margin : meter->margin / 4 * 3;
     meter->expects = false;
     if (!meter->counts) {
         meter->phase = clock_phase(meter->phase);
@@ -476,12 +492,8 @@ static void pace(struct meter *meter, bool moved, uint64_t now)
     } else if ((update = wait_for_update(meter, moved && meter->search == 0, now)) > 0) {
         meter->interval = update;
         meter->expects = true;
-    } else if (meter->interval < base || (meter->paced && meter->unmoved < 3))
+    } else
         meter->interval = base;
-    else if (moved)
-        meter->interval = meter->interval * 9 / 10 > base ? meter->interval * 9 / 10 : base;
-    else
-        meter->interval = meter->interval * 3 / 2 < most ? meter->interval * 3 / 2 : most;
     for (size_t i = 0; i < meter->channels.count; i++) {
         const struct track *t = &meter->tracks[i];
         double quarter = t->rate > 0 ? (double)t->channel->range / 4 / t->rate : 0;
@@ -492,18 +504,18 @@ static void pace(struct meter *meter, bool moved, uint64_t now)
 
 static int read_meter(struct power *p, struct meter *meter)
 {
-    uint64_t begin = clock_now(), suspended = suspended_so_far();
+    uint64_t begin = clock_now(), suspended = suspended_so_far(), cost = 0;
     bool slept = suspended > meter->suspended + 10 * MS, moved = false;
     for (size_t i = 0; i < meter->channels.count; i++) {
         if (meter->tracks[i].skip)
             continue;
-        if (read_track(p, meter, i, slept) != 0)
+        if (read_track(p, meter, i, slept, &cost) != 0)
             return -1;
         moved = moved || meter->tracks[i].moved;
     }
-    uint64_t cost = clock_now() - begin;
+    uint64_t end = clock_now();
     if (p->begun && meter->from->source->late != NULL)
-        busy_note(&p->history, begin + cost, busy_read(&p->busy, begin + cost));
+        busy_note(&p->history, end, busy_read(&p->busy, end));
     if (slept && meter == p->meters)
         p->slept += suspended - meter->suspended;
     if (suspended > meter->suspended)
@@ -512,7 +524,7 @@ static int read_meter(struct power *p, struct meter *meter)
      * fast */
     meter->cost =
         cost > meter->cost ? meter->cost + (cost - meter->cost) / 16 : (meter->cost + cost) / 2;
-    p->reading += cost;
+    p->reading += end - begin;
     pace(meter, moved, begin);
     meter->early = meter->expects && !moved ? meter->interval : 0;
     meter->due = begin + meter->interval;
@@ -579,7 +591,7 @@ int power_tick(struct power *p, uint64_t now)
             return -1;
         if (meter->due < p->next) {
             p->next = meter->due;
-            p->exact = meter->expects;
+            p->exact = meter->expects || (meter->counts && !meter->paced);
         }
         if (meter->due - meter->early < p->soonest)
             p->soonest = meter->due - meter->early;

@@ -366,6 +366,49 @@ static void wrong_period(struct check *check)
 
 /* ---- what makes up the value -------------------------------------------------------------------- */
 
+/* Reads a counter that is not updated before the run, and then every 5 ms, whenever it is due. Sets
+ * *RESULT to the median distance [periods] between a reading and the nearest update. */
+static void read_when_due(struct check *check, double *result)
+{
+    enum { PERIOD = 5000000, FIRST = 40, COUNT = 100 };
+    struct simulation s = {.watts = 20, .quantum = 1000 * SECOND, .real = true, .silent = true};
+    struct power_options options;
+    struct reporter reporter = {.tool = "test", .quiet = true};
+    struct error err = {0};
+    struct power *p = open_simulation(&options, &s, &reporter, &err);
+    size_t found = 0, count;
+    CHECK_EQ(power_channels(p, &count)[0].period, 0);
+    s.quantum = PERIOD;
+    CHECK_EQ(power_begin(p), 0);
+    uint64_t start = clock_now();
+    double off[COUNT];
+    while (found < COUNT) {
+        bool exact;
+        uint64_t now = clock_now() - start, due = power_due(p, &exact);
+        struct timespec pause = clock_timespec(due > now ? due - now : 0);
+        nanosleep(&pause, NULL);
+        power_tick(p, clock_now() - start);
+        const struct raw_reading *readings = power_take(p, &count);
+        for (size_t r = 0; r < count && found < COUNT; r++) {
+            double periods = ((double)readings[r].time + (double)(start - s.base)) / PERIOD;
+            off[found++] = fabs(periods - round(periods));
+        }
+    }
+    power_close(p);
+    qsort(off + FIRST, COUNT - FIRST, sizeof *off, by_size);
+    *result = off[FIRST + (COUNT - FIRST) / 2];
+}
+
+/* The update period is found during the run, after which readings are just before and just after
+ * updates. Three times, because the machine may be busy for a while. */
+static void unknown_period(struct check *check)
+{
+    double off = 1;
+    for (unsigned i = 0; i < 3 && !(off < 0.04); i++)
+        read_when_due(check, &off);
+    CHECK(off < 0.04);
+}
+
 static int open_many(const struct pmu_request *request, struct pmu_channels *channels, void **state,
                      struct error *err)
 {
@@ -499,6 +542,6 @@ CHECK_MAIN({"constant_power", constant_power}, {"wraps", wraps},
            {"too_fast_is_reported", too_fast_is_reported}, {"reset", reset},
            {"steps_and_stalls", steps_and_stalls}, {"failure", failure},
            {"update_before_the_start", update_before_the_start}, {"period", period},
-           {"wrong_period", wrong_period}, {"late_readings", late_readings},
-           {"disjoint_ones_are_added", disjoint_ones_are_added}, {"units", units},
-           {"misspelt_units", misspelt_units})
+           {"wrong_period", wrong_period}, {"unknown_period", unknown_period},
+           {"late_readings", late_readings}, {"disjoint_ones_are_added", disjoint_ones_are_added},
+           {"units", units}, {"misspelt_units", misspelt_units})

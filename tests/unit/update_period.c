@@ -24,7 +24,35 @@ static void near_right(struct check *check)
     CHECK_EQ(learnt(50 * MS, 0), 50 * MS);
     CHECK_EQ(learnt(47 * MS, 0), 47 * MS);
     CHECK_EQ(learnt(50 * MS, 20 * MS), 50 * MS); /* readings that come late prove nothing */
-    CHECK_EQ(learnt(0, 0), 0);
+}
+
+/* Returns the period found for a counter that is read every 1 ms, if the I-th update is MEAN plus
+ * up to JITTER [ns] after the one before it. */
+static uint64_t found(uint64_t mean, uint64_t jitter)
+{
+    struct update_period shown = {0};
+    uint64_t period = 0, update = 0;
+    for (uint64_t i = 1; i <= 200; i++) {
+        update += mean - jitter + i * 7919 % 1009 * (2 * jitter + 1) / 1009;
+        uint64_t upto = (update / MS + 1) * MS;
+        update_period_moved(&shown, &period, upto - MS, upto);
+    }
+    return period;
+}
+
+static void unknown(struct check *check)
+{
+    const uint64_t periods[] = {5 * MS / 2, 5 * MS, 9 * MS + 7, 20 * MS, 50 * MS, 1000 * MS};
+    for (unsigned i = 0; i < sizeof periods / sizeof periods[0]; i++) {
+        uint64_t period = found(periods[i], 0);
+        CHECK(period > periods[i] - periods[i] / 50 && period < periods[i] + periods[i] / 50);
+    }
+    CHECK_EQ(found(MS, 0), 0); /* not known from readings as far apart as updates */
+    CHECK_EQ(found(3 * MS / 2, 0), 0);
+    CHECK_EQ(found(10 * MS, 5 * MS), 0); /* irregular */
+    CHECK_EQ(found(50 * MS, 40 * MS), 0);
+    uint64_t late = learnt(0, 0);
+    CHECK(late > 44 * MS && late < 56 * MS);
 }
 
 static void wrong(struct check *check)
@@ -59,4 +87,5 @@ static void usual(struct check *check)
     CHECK_EQ(update_period_usual(one, 1), 75);
 }
 
-CHECK_MAIN({"near_right", near_right}, {"wrong", wrong}, {"late_once", late_once}, {"usual", usual})
+CHECK_MAIN({"near_right", near_right}, {"unknown", unknown}, {"wrong", wrong},
+           {"late_once", late_once}, {"usual", usual})
