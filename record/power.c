@@ -372,7 +372,8 @@ static void set_pace(struct meter *meter)
             period = c->period;
     }
     meter->base = period > min_interval ? period : min_interval;
-    meter->paced = meter->counts && period >= min_interval;
+    /* a measured period may be a little too short */
+    meter->paced = meter->counts && period >= min_interval - min_interval / STEPS;
     meter->interval = meter->base;
 }
 

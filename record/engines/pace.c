@@ -13,6 +13,7 @@ static const double backlog = 2; /* number of intervals that may be made up for 
  * and if the rate rose during a wait, the first thing that threads do after it would be sampled too
  * often. */
 static const double memory = 1e9;
+static const double min_left = 0.25; /* of the limit, for samples */
 static const double outlier = 4; /* times the usual cost: above this, the sampler was preempted */
 
 static double interval(struct pace *pace)
@@ -24,7 +25,7 @@ static double interval(struct pace *pace)
 
 void pace_start(struct pace *pace, double frequency, bool random, double most, uint64_t now)
 {
-    *pace = (struct pace){.random = random, .most = most, .last = now};
+    *pace = (struct pace){.random = random, .most = most, .start = now, .last = now};
     random_start(&pace->numbers, now);
     pace->wanted = pace->mean = (double)SECOND / frequency;
     pace->next = now + (uint64_t)interval(pace);
@@ -41,10 +42,22 @@ static void count_cost(struct pace *pace, uint64_t end, uint64_t cost)
     pace->taken++;
 }
 
+void pace_spend(struct pace *pace, uint64_t cost)
+{
+    pace->other += (double)cost;
+}
+
+/* The part of the time that samples may take until NOW. */
+static double most_of_samples(const struct pace *pace, uint64_t now)
+{
+    double passed = now > pace->start ? (double)(now - pace->start) : 0;
+    return fmax(pace->most - (passed > 0 ? pace->other / passed : 0), min_left * pace->most);
+}
+
 void pace_taken(struct pace *pace, uint64_t end, uint64_t cost)
 {
     count_cost(pace, end, cost);
-    double bearable = pace->most > 0 ? pace->cost / pace->most : 0;
+    double bearable = pace->most > 0 ? pace->cost / most_of_samples(pace, end) : 0;
     pace->mean = bearable > pace->wanted ? bearable : pace->wanted;
     pace->slowed += bearable > pace->wanted;
     double late = end > pace->next ? (double)(end - pace->next) / pace->mean : 0;

@@ -14,12 +14,13 @@
 
 struct pace {
     bool random;
-    double wanted; /* mean interval [ns] */
-    double most;   /* fraction of the time that samples may take; 0: no limit */
-    double mean;   /* current mean interval [ns] */
-    double cost;   /* mean cost of a sample over about the last second [ns] */
-    uint64_t last; /* when the last sample ended [CLOCK_MONOTONIC] */
-    uint64_t next; /* when the next sample is due [ns, CLOCK_MONOTONIC] */
+    double wanted;        /* mean interval [ns] */
+    double most;          /* fraction of the time that samples may take; 0: no limit */
+    double mean;          /* current mean interval [ns] */
+    double cost;          /* mean cost of a sample over about the last second [ns] */
+    double other;         /* cost of everything else so far [ns] */
+    uint64_t start, last; /* [CLOCK_MONOTONIC]; LAST: when the last sample ended */
+    uint64_t next;        /* when the next sample is due [ns, CLOCK_MONOTONIC] */
     struct random numbers;
     uint64_t taken, slowed; /* samples; samples whose cost reduced the rate */
     uint64_t missed;        /* samples that were due while the sampler was not running */
@@ -30,6 +31,8 @@ struct pace {
 void pace_start(struct pace *pace, double frequency, bool random, double most, uint64_t now);
 /* A sample ended at END and cost the program COST [ns]. Sets NEXT. */
 void pace_taken(struct pace *pace, uint64_t end, uint64_t cost);
+/* Something between samples cost the program COST [ns]: less is left for samples. */
+void pace_spend(struct pace *pace, uint64_t cost);
 /* Returns how long after its due time a sample begins at NOW because the sampler waited for a CPU
  * [ns]. If the sampler had WOKEN after the due time, this is the delay until then. If it woke
  * before and has handled events since, this is the time for which it WAITED meanwhile: a new

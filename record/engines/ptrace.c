@@ -15,8 +15,9 @@
 #include "record/engines/launch.h"
 #include "record/engines/ptrace.h"
 
-enum { MAX_PENDING = 8, FIRST = 16 };     /* MAX_PENDING: samples; FIRST: events */
-static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
+enum { MAX_PENDING = 8, FIRST = 16 };             /* MAX_PENDING: samples; FIRST: events */
+static const uint64_t grace = 5 * SECOND;         /* between SIGTERM and SIGKILL */
+static const uint64_t tick_room = SECOND / 10000; /* from a tick to the next sample */
 
 uint64_t ptrace_time(const struct engine_run *run)
 {
@@ -38,9 +39,11 @@ void ptrace_tick(struct engine_run *run)
 /* A tick between two samples. */
 static void tick_apart(struct engine_run *run)
 {
-    uint64_t begin = run->pace.most > 0 ? clock_thread() : 0; /* a system call */
+    bool limited = run->pace.most > 0;
+    uint64_t begin = limited ? clock_thread() : 0; /* a system call */
     ptrace_tick(run);
-    run->ticking += run->pace.most > 0 ? clock_thread() - begin : 0;
+    if (limited)
+        pace_spend(&run->pace, clock_thread() - begin);
 }
 
 /* No PTRACE_O_EXITKILL: the program must not die with the sampler. If the sampler is killed, the kernel detaches all
@@ -132,12 +135,15 @@ static void step(struct engine_run *run)
 {
     siginfo_t info;
     uint64_t due = run->sampling ? run->pace.next : UINT64_MAX;
+    /* a sample reads power, too; and a thread that has just waited for the sampler would not count as
+     * running */
+    bool apart = run->next_tick < due && due - run->next_tick > tick_room;
     take_events(run, due);
     ptrace_late(run);
     uint64_t now = clock_now();
     follow_job(run, now);
     uint64_t until = run->expires != 0 && run->expires < due ? run->expires : due;
-    until = run->next_tick < until ? run->next_tick : until;
+    until = apart && run->next_tick < until ? run->next_tick : until;
     if (run->ended)
         return;
     if (now < until) {
@@ -149,7 +155,7 @@ static void step(struct engine_run *run)
     }
     if (now >= due && !run->ended)
         ptrace_sample(run);
-    else if (now >= run->next_tick)
+    else if (apart && now >= run->next_tick)
         tick_apart(run);
     expire(run, now);
 }

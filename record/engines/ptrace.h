@@ -61,11 +61,11 @@ struct engine_run {
     uint64_t next_ticks; /* when to read the ticks of processes again [ns], absolute */
     /* when to read power between samples, absolute; UINT64_MAX: only with samples */
     uint64_t next_tick;
-    /* time of the last reading of power [ns of the run]; from the reading before to it [ns] */
-    uint64_t read, every;
-    uint64_t ticking; /* CPU time used for reading power since the last sample [ns] */
-    int pending_for;  /* number of samples since no event was pending */
-    double contended; /* fraction of the recent samples in which a thread waited for a CPU */
+    uint64_t read;   /* time of the last new value of power [ns of the run] */
+    uint64_t values; /* number of these so far */
+    double every;    /* smoothed time between two of them [ns] */
+    bool divides;    /* they are marked */
+    int pending_for; /* number of samples since no event was pending */
     /* stops; pairs of stops that were measured; CPU time between the two [ns] */
     uint64_t stops, probes, probed;
     struct latency latency;
@@ -111,8 +111,7 @@ void ptrace_rest(struct engine_run *run);
 /* Power has a new value, read at READ of the run [ns]: delivers a sample without threads, at which
  * CPU times are divided. */
 void ptrace_mark(struct engine_run *run, uint64_t read);
-/* Returns whether readings of power are far enough apart for that, and threads share CPUs.
- * Otherwise, samples are a better indication of when threads ran. */
+/* Returns whether new values are far enough apart for that. */
 bool ptrace_divides(const struct engine_run *run);
 /* If threads have stopped late, and were on a CPU when they were interrupted, delivers a sample in
  * which only these ran. If a late sighting replaced the sighting of the next sample, it would hide

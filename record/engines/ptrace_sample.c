@@ -3,6 +3,7 @@
  * Stopping a waiting thread would wake it: its CPU time for that would be counted as the program's,
  * and some system calls would end with EINTR. The kernel shows where it waits.
  * SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 
@@ -25,6 +26,9 @@ static const uint64_t soon =
 /* Most threads on another CPU stop within this time. */
 static const uint64_t poll_time = SECOND / 20000;
 
+/* A thread that did not stop within POLL_TIME waited for a CPU, and then took about this time. */
+static const uint64_t stop_time = SECOND / 50000;
+
 /* Includes some kernel ticks, at 100 to 1000 Hz. */
 static const uint64_t ticks_every = SECOND / 10;
 
@@ -34,7 +38,10 @@ enum { FAULTS = 5 }; /* page faults within ticks_every: a huge page takes 0.1 ms
 enum { MOVE = 32, MOVE_CALLING = 8, MOVE_FAULTING = 2 }; /* choose a CPU every so many samples */
 enum { CALLS = 32 };   /* one sighting in this many in a system call is frequent */
 enum { LATELY = 256 }; /* samples for which several busy CPUs, and creations, are remembered */
-enum { STEADY = 4 };   /* sightings on a CPU in a row, after which another is expected */
+/* New values of power are marked if they are at least NEW_WINDOW mean intervals apart, until they are
+ * less than MIN_WINDOW apart, on average over about VALUES of them. */
+enum { MIN_WINDOW = 2, NEW_WINDOW = 3, VALUES = 128 };
+enum { STEADY = 4 }; /* sightings on a CPU in a row, after which another is expected */
 
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
 {
@@ -330,21 +337,24 @@ static void poll_stops(struct engine_run *run)
         take_stops(run);
 }
 
-/* Waits until all interrupted threads have stopped and been resumed, or the time limit is
- * reached. */
-static void wait_for_stops(struct engine_run *run)
+/* Waits until all interrupted threads have stopped and been resumed, or the time limit is reached.
+ * Returns for how long no thread was delayed: one that stops late has waited for a CPU [ns]. */
+static uint64_t wait_for_stops(struct engine_run *run)
 {
-    uint64_t patience = (uint64_t)(run->pace.mean / 2), now;
+    uint64_t patience = (uint64_t)(run->pace.mean / 2), now, idle = 0;
     patience = patience < min_patience ? min_patience : patience;
     uint64_t limit = run->begin + (patience < max_patience ? patience : max_patience);
     if (run->away)
         poll_stops(run);
     while (run->awaited > 0 && (now = clock_now()) < limit) {
         signals_wait_child(limit - now);
+        uint64_t waited = clock_now() - now, before = run->resumed;
         take_stops(run);
+        idle += run->resumed != before && waited > poll_time ? waited - stop_time : 0;
     }
     for (size_t i = 0; i < run->tracees.count && run->awaited > 0; i++)
         ptrace_give_up(run, run->tracees.list[i]);
+    return idle + clock_now() - run->resumed;
 }
 
 void ptrace_give_up(struct engine_run *run, struct tracee *tracee)
@@ -353,15 +363,6 @@ void ptrace_give_up(struct engine_run *run, struct tracee *tracee)
         tracee->stuck = true;
         run->awaited--;
     }
-}
-
-/* Notes whether a thread waits for a CPU: such a thread does not stop in time. */
-static void count_waiting(struct engine_run *run)
-{
-    bool any = false;
-    for (size_t i = 0; i < run->tracees.count; i++)
-        any |= run->tracees.list[i]->state == TRACEE_AWAITED;
-    run->contended += (any - run->contended) / 128;
 }
 
 /* Delivers a sample with the first COUNT rows, which are all rows or none. */
@@ -380,14 +381,19 @@ static void hand_over(struct engine_run *run, uint64_t time, size_t count)
 
 bool ptrace_divides(const struct engine_run *run)
 {
-    return run->contended > 0.25 && (double)run->every >= ENGINE_FEW * run->pace.mean;
+    return run->divides;
 }
 
 void ptrace_mark(struct engine_run *run, uint64_t read)
 {
-    run->every = read > run->read ? read - run->read : 0;
+    double every = read > run->read ? (double)(read - run->read) : 0;
+    double share = fmax(1. / VALUES, 1 / (double)++run->values);
+    run->every += (every - run->every) * share;
+    int least = run->divides ? MIN_WINDOW : NEW_WINDOW;
+    run->divides = run->every >= least * run->pace.mean;
     run->read = read;
-    if (run->sampling && ptrace_divides(run))
+    bool late = read <= run->last; /* samples after it would seem to be before it */
+    if (run->sampling && !late && ptrace_divides(run))
         hand_over(run, read, 0);
 }
 
@@ -583,18 +589,15 @@ void ptrace_sample(struct engine_run *run)
     interrupt_all(run);
     nudge_resume(&run->nudge); /* only now, because the sampler has not waited so far */
     uint64_t time = ptrace_time(run);
-    wait_for_stops(run);
+    uint64_t idle = wait_for_stops(run);
     if (run->crowded)
         keep_first_on_cpus(run);
-    count_waiting(run);
-    uint64_t stopped = clock_now();
     int every = run->faulting ? MOVE_FAULTING : run->calling ? MOVE_CALLING : MOVE;
     if (run->pace.taken % (uint64_t)every == 0 || run->sleepers)
         choose_cpu(run);
     add_sightings(run);
     hand_over(run, time, run->row_count);
-    /* a thread that waits for a CPU before it stops is not delayed by the sample */
-    uint64_t end = clock_now(), idle = stopped - run->resumed;
+    uint64_t end = clock_now();
     uint64_t delay = end - run->begin - idle;
     latency_add(&run->latency, delay, 1);
     /* The program loses the time in which its threads are stopped, and about half as much until
@@ -603,8 +606,7 @@ void ptrace_sample(struct engine_run *run)
      * the CPU time that the sampler uses. */
     uint64_t lost = delay + delay / 2;
     used = limited ? clock_thread() - used : 0;
-    pace_taken(&run->pace, end, (lost > used ? lost : used) + run->ticking);
-    run->ticking = 0;
+    pace_taken(&run->pace, end, lost > used ? lost : used);
     nudge_pause(&run->nudge);
 }
 
