@@ -151,13 +151,10 @@ static void give_up(struct fit_windows *w, size_t i, size_t reach, uint16_t colu
         w->bad[fit_window_of(w, 0, q)] = w->bad[fit_window_of(w, 1, q)] = true;
 }
 
-/* The number of intervals up to I in which the CPU time of a thread sample was used. */
-static size_t reach_of(const struct fit_windows *w, size_t i, size_t reach)
+/* The number of intervals in which the CPU time of thread sample K was used. */
+static size_t reach_of(const struct fit_windows *w, size_t k)
 {
-    size_t own = 1;
-    while (!w->own && own < reach && !(w->divided && w->view->threads[i - own] == 0))
-        own++;
-    return own;
+    return w->own ? 1 : w->view->uses[k].reach;
 }
 
 void fit_pair(struct fit *fit, size_t window, const struct fit_half *odd,
@@ -181,15 +178,12 @@ static void pair_up(struct fit_windows *w, size_t i, size_t k)
     const struct fit_view *v = w->view;
     struct fit *fit = w->fit;
     uint32_t p = v->uses[k].previous;
-    while (w->divided && p != STRETCH_NONE && !(v->cpu_ns[p] > 0)) /* it waited */
-        p = v->uses[p].previous;
     fit->paired[k] = p != STRETCH_NONE && !fit->paired[p] && v->cpu_ns[p] > 0;
     if (!fit->paired[k])
         return;
     size_t before = fit->sample[p], window = fit_window_of(w, 0, i);
-    fit->paired[k] = reach_of(w, before, v->uses[p].reach) == 1 &&
-                     window == fit_window_of(w, 1, i) && window == fit_window_of(w, 0, before) &&
-                     window == fit_window_of(w, 1, before);
+    fit->paired[k] = reach_of(w, p) == 1 && window == fit_window_of(w, 1, i) &&
+                     window == fit_window_of(w, 0, before) && window == fit_window_of(w, 1, before);
     if (!fit->paired[k])
         return;
     fit_pair(fit, window, &(struct fit_half){fit->of[p], v->cpu_ns[p]},
@@ -253,13 +247,13 @@ static void add_thread_sample(struct fit_windows *w, size_t i, size_t k)
     if (!(cpu_ns > 0) || !(v->stretch->ns[i] > 0))
         return;
     struct link own = links_of(v, w->fit, i, k);
-    if (w->divided || w->own) /* the interval does not show when the CPU time was used */
+    if (w->own) /* the interval does not show when the CPU time was used */
         own = (struct link){FIT_NOWHERE, FIT_NOWHERE, false};
     if (own.before != FIT_NOWHERE)
         a = w->fit->of[own.before];
     else if (own.shares && use != NULL)
         a = w->fit->of[use->before];
-    size_t reach = use != NULL ? reach_of(w, i, use->reach) : 1;
+    size_t reach = use != NULL ? reach_of(w, k) : 1;
     if (reach > MAX_REACH)
         give_up(w, i, reach, b, cpu_ns);
     else if (reach > 1)
@@ -526,7 +520,7 @@ void fit_add_lines(struct fit_windows *w)
         fit_excess_add(&w->fit->excess, w->view->stretch->ns, w->fit->of, w->view->threads[0],
                        w->view->stretch->count);
     bool regular = !w->seen && fit_is_regular(w);
-    if (w->scattered)
+    if (w->scattered || w->divided)
         fit_scattered_add(w);
     else if (!regular && w->own && w->view->uses == NULL)
         fit_own_add_threads(w);

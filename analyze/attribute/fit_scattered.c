@@ -20,9 +20,8 @@
 #include "analyze/attribute/fit_windows.h"
 #include "base/memory.h"
 
-/* The CPU time may be unknown at one in MAX_OPEN updates of the sensor, and, after windows were
- * joined where the program shares CPU time, at one in MAX_LEFT_OPEN of their ends. */
-enum { MAX_OPEN = 5, MAX_LEFT_OPEN = 20 };
+/* The CPU time may be unknown at one in MAX_OPEN updates of the sensor. */
+enum { MAX_OPEN = 2 };
 enum {
     LONG = 32,      /* looks per window that found a thread running */
     MIN_LENGTH = 16 /* samples among which a thread that always runs shares CPU time */
@@ -49,27 +48,38 @@ static void find_open(const struct fit_windows *w, bool *open)
     }
 }
 
-/* Returns whether the CPU time is unknown at more than one in MOST ends of windows. WITH_NEXT marks
- * windows that continue (NULL: none). */
-static bool are_unknown(const struct fit_windows *w, const bool *open, const bool *with_next,
-                        size_t most)
+/* Sets WITH_NEXT for windows without looks: what is used there is part of the next look. An
+ * interval between two samples without threads is one of these, whatever its power seems to be. */
+static void join_empty(const struct fit_windows *w, bool *with_next)
+{
+    const struct fit_view *v = w->view;
+    bool used[STRETCH_WINDOWS] = {false};
+    for (size_t i = 0, k = 0; i < v->stretch->count; i++) {
+        for (size_t n = fit_window_of(w, 0, i); v->threads[i] == 0 && n < fit_window_of(w, 1, i);
+             n++)
+            with_next[n] = true;
+        for (size_t end = k + v->threads[i]; k < end; k++)
+            used[fit_window_of(w, 1, i)] |= v->cpu_ns[k] > 0;
+    }
+    for (size_t n = 0; n + 1 < w->count; n++)
+        with_next[n] |= !used[n];
+}
+
+bool fit_scattered_is(const struct fit_windows *w, bool *with_next)
 {
     size_t ends = 0, unknown = 0;
+    bool open[STRETCH];
+    find_open(w, open);
     for (size_t i = 0; i + 1 < w->view->stretch->count; i++) {
         size_t window = fit_window_of(w, 1, i);
-        if (fit_window_of(w, 1, i + 1) == window || (with_next != NULL && with_next[window]))
+        if (fit_window_of(w, 1, i + 1) == window)
             continue;
         ends++;
         unknown += open[i];
+        with_next[window] |= open[i];
     }
-    return unknown * most > ends;
-}
-
-bool fit_scattered_is(const struct fit_windows *w, const bool *with_next)
-{
-    bool open[STRETCH];
-    find_open(w, open);
-    return are_unknown(w, open, NULL, MAX_OPEN) || are_unknown(w, open, with_next, MAX_LEFT_OPEN);
+    join_empty(w, with_next);
+    return unknown * MAX_OPEN > ends;
 }
 
 void fit_scattered_join(const struct fit_windows *w, bool *with_next)
@@ -166,12 +176,13 @@ static void settle(struct fit_times *t)
 
 /* A change of row anywhere among the n looks of MEAN has the average error c^2 n (n + 1) / (6 (n -
  * 1)); fit_count_switch expects twelve times as much. */
-static void count_change(struct fit *fit, struct fit_mean *mean, uint16_t column)
+static void count_change(struct fit *fit, struct fit_mean *mean, uint32_t thread, uint16_t column)
 {
     double n = (double)mean->samples;
-    if (mean->column != FIT_WAITS && mean->column != column)
+    if (mean->column != FIT_WAITS && mean->thread == thread && mean->column != column)
         fit_count_switch(fit, mean->column, column, mean->cpu_ns * sqrt(2 * n * (n + 1) / (n - 1)));
     mean->column = column;
+    mean->thread = thread;
 }
 
 /* Adds thread sample K, which ran and ends sample I. */
@@ -186,7 +197,7 @@ static void add_look(struct fit_windows *w, size_t i, size_t k)
     cpu[0] += x;
     cpu[1] += x + e;
     cpu[2] += x - e;
-    count_change(fit, mean, fit->of[k]);
+    count_change(fit, mean, t->thread[k], fit->of[k]);
 }
 
 void fit_scattered_add(struct fit_windows *w)

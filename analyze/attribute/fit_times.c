@@ -10,7 +10,8 @@
 
 enum {
     MIN_ALIKE = 2,
-    SHORT_STAY = 8 /* samples: a thread that changes faster is not well seen */
+    SHORT_STAY = 8, /* samples: a thread that changes faster is not well seen */
+    RECENT = 64     /* samples, and means among which one of another thread is searched for */
 };
 /* The least difference between intervals and CPU times, relative to the intervals, unless the
  * thread was seen waiting. */
@@ -114,17 +115,31 @@ static bool any_alike(struct fit_times *t, const struct fit_view *v)
     return alike >= MIN_ALIKE;
 }
 
-/* Adds thread sample K, which ran and ends sample I, to its mean. */
-static void enter_mean(struct fit_times *t, struct fit_looks *looks, size_t i, size_t k,
-                       double cpu_ns)
+/* Returns the number of a recent mean with the CPU time CPU_NS up to sample I, of another thread;
+ * FIT_NO_MEAN: there is none. */
+static uint32_t find_mean(const struct fit_times *t, size_t i, double cpu_ns)
+{
+    uint32_t first = t->mean_count > RECENT ? t->mean_count - RECENT : 0;
+    for (uint32_t m = t->mean_count; m-- > first;)
+        if (is_alike(cpu_ns, t->means[m].cpu_ns) && i - t->means[m].last <= RECENT)
+            return m;
+    return FIT_NO_MEAN;
+}
+
+/* Adds thread sample K, which ran and ends sample I, to its mean. ACROSS: several threads may share
+ * one. */
+static void enter_mean(struct fit_times *t, struct fit_looks *looks, bool across, size_t i,
+                       size_t k, double cpu_ns)
 {
     struct fit_mean *mean = looks->ran > 0 ? &t->means[looks->mean] : NULL;
     if (mean == NULL || !is_alike(cpu_ns, mean->cpu_ns)) {
         if (mean != NULL)
             mean->ends = true;
-        looks->mean = t->mean_count++;
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is room for a mean per sample */
-        t->means[looks->mean] = (struct fit_mean){.cpu_ns = cpu_ns, .begins = mean != NULL};
+        uint32_t shared = across ? find_mean(t, i, cpu_ns) : FIT_NO_MEAN;
+        looks->mean = shared != FIT_NO_MEAN ? shared : t->mean_count++;
+        if (shared == FIT_NO_MEAN)
+            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is room for a mean per sample */
+            t->means[looks->mean] = (struct fit_mean){.cpu_ns = cpu_ns, .begins = mean != NULL};
         mean = &t->means[looks->mean];
     } else {
         looks->alike++;
@@ -138,7 +153,7 @@ static void enter_mean(struct fit_times *t, struct fit_looks *looks, size_t i, s
 
 /* PREVIOUS is the same thread in the sample before; FAR: in an earlier one, or there is none. */
 static void look_at(struct fit_times *t, const struct fit_view *v, uint32_t previous, bool far,
-                    size_t i, size_t k)
+                    bool across, size_t i, size_t k)
 {
     struct fit_looks *looks = &t->looks[t->thread[k]];
     double ns = v->stretch->ns[i], cpu_ns = v->cpu_ns[k];
@@ -149,14 +164,14 @@ static void look_at(struct fit_times *t, const struct fit_view *v, uint32_t prev
     t->mean[k] = FIT_NO_MEAN;
     if (!ran)
         return;
-    enter_mean(t, looks, i, k, cpu_ns);
+    enter_mean(t, looks, across, i, k, cpu_ns);
     looks->ran++;
     looks->cpu_ns += cpu_ns;
     looks->ns += ns;
     looks->spread += fabs(ns - cpu_ns);
 }
 
-void fit_times_follow(struct fit_times *t, const struct fit_view *v)
+void fit_times_follow(struct fit_times *t, const struct fit_view *v, bool across)
 {
     uint32_t threads = 0;
     reserve(t, v->thread_samples);
@@ -168,7 +183,7 @@ void fit_times_follow(struct fit_times *t, const struct fit_view *v)
             if (previous == STRETCH_NONE)
                 t->looks[threads] = (struct fit_looks){.ran = 0};
             t->thread[k] = previous != STRETCH_NONE ? t->thread[previous] : threads++;
-            look_at(t, v, previous, previous == STRETCH_NONE || previous < before, i, k);
+            look_at(t, v, previous, previous == STRETCH_NONE || previous < before, across, i, k);
         }
         before = begin;
     }
@@ -246,7 +261,7 @@ bool fit_times_place(struct fit_times *t, struct fit_view *view)
     const struct fit_view v = *view;
     if (!any_alike(t, &v))
         return false;
-    fit_times_follow(t, &v);
+    fit_times_follow(t, &v, false);
     if (any_restless(t))
         return true;
     place_all(t, &v);

@@ -15,11 +15,14 @@
 
 #define FIT_NO_MEAN UINT32_MAX
 
-/* Successive samples of a thread that ran, with the same CPU time. Their total is exact. */
+/* Successive samples of a thread, or of several, that ran, with the same CPU time. Their total is
+ * exact. */
 struct fit_mean {
     double cpu_ns, ns;   /* per sample; time it seemed to run up to LAST */
     double error, scale; /* see fit_scattered.c */
-    uint16_t column;     /* see fit_scattered.c: of its latest sample, at first FIT_WAITS */
+    /* see fit_scattered.c: of its latest sample; at first FIT_WAITS */
+    uint16_t column;
+    uint32_t thread;
     size_t samples, last;
     bool begins, ends; /* within this stretch */
 };
@@ -54,8 +57,8 @@ void fit_times_free(struct fit_times *times);
  * differs from the one in the sample before. This is the common case. */
 bool fit_times_differ(const struct fit_view *view);
 
-/* Finds the threads of VIEW, their samples and means. */
-void fit_times_follow(struct fit_times *times, const struct fit_view *view);
+/* Finds the threads of VIEW, their samples and means. ACROSS: threads may share means. */
+void fit_times_follow(struct fit_times *times, const struct fit_view *view, bool across);
 
 /* In VIEW, replaces the CPU times of threads seen at random moments by their intervals, and sets
  * WAITS for the samples in which they waited; both arrays belong to TIMES. Returns true, and leaves

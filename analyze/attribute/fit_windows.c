@@ -197,19 +197,20 @@ static void join_windows(struct fit_windows *w)
     w->exact = false;
     if (w->count < 2)
         return;
-    w->exact = find_averages(w, with_next);
-    if (w->divided && !w->scattered) { /* perhaps not at the ends of most windows */
-        fit_times_follow(&w->fit->times, w->view);
+    if (w->divided) { /* perhaps not at the ends of most windows */
+        fit_times_follow(&w->fit->times, w->view, true);
         w->scattered = fit_scattered_is(w, with_next);
+        w->exact = !w->scattered;
+    } else {
+        w->exact = find_averages(w, with_next) && !w->scattered;
     }
-    w->exact &= !w->scattered;
     if (w->mode == FIT_EACH && !w->exact && !w->scattered) {
         join_intervals(w);
         return;
     }
     if (w->scattered)
         fit_scattered_join(w, with_next);
-    else if (find_short(w, with_next))
+    else if (!w->divided && find_short(w, with_next))
         w->exact = false;
     else if (!find_parts(w, with_next) && !w->exact)
         return;

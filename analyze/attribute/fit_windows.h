@@ -69,9 +69,9 @@ void fit_add_lines(struct fit_windows *windows);
  * intervals. */
 void fit_own_add_threads(struct fit_windows *windows);
 
-/* Returns whether the CPU time of threads is unknown at too many ends of windows. WITH_NEXT is not
- * set for the windows that end. */
-bool fit_scattered_is(const struct fit_windows *windows, const bool *with_next);
+/* Sets WITH_NEXT for windows at whose ends the CPU time of threads is unknown. Returns whether these
+ * are too many. */
+bool fit_scattered_is(const struct fit_windows *windows, bool *with_next);
 
 /* Joins windows until they are long compared with the looks that share CPU time. The ends of
  * windows do not depend on which looks found threads running. */

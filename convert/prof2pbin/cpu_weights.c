@@ -100,21 +100,25 @@ static struct weighed_thread *thread_at(struct cpu_weights *w, uint32_t number)
     return &w->threads[number];
 }
 
-/* Ends the stretch of T at an edge since its last record, if there is one and the stretch has
- * EDGE_WINDOW sightings. Returns the part of USED_NS, the CPU time since that record, after the
- * edge: CPU time is assumed to be used evenly. */
-static uint64_t end_at_edge(const struct cpu_weights *w, struct weighed_thread *t, uint64_t used_ns)
+/* Returns the part of USED_NS, the CPU time of T since its last record, that it used before the last
+ * edge, if that is later. RAN: it is seen running now. A thread that was seen running before, and
+ * waits now, is assumed to have run first; one that waited and runs now, last. Otherwise, CPU time
+ * is assumed to be used evenly. */
+static uint64_t used_before_edge(const struct cpu_weights *w, struct weighed_thread *t, bool ran,
+                                 uint64_t used_ns)
 {
     uint64_t passed_ns = w->last_ns - t->seen_ns, before_ns = w->edge_ns - t->seen_ns;
-    bool passed = t->edge < w->edges && w->edge_ns >= t->seen_ns;
+    bool passed = t->edge < w->edges && t->records > 1, ran_before = t->ran;
     t->edge = w->edges;
     t->seen_ns = w->last_ns;
-    if (!passed || t->weight < EDGE_WINDOW)
-        return used_ns;
-    uint64_t part_ns = division_scale(used_ns, before_ns, passed_ns);
-    t->cpu_ns += part_ns;
-    close_stretch(t);
-    return used_ns - part_ns;
+    t->ran = ran;
+    if (!passed)
+        return 0;
+    if (ran == ran_before)
+        return division_scale(used_ns, before_ns, passed_ns);
+    uint64_t part_ns = ran ? passed_ns - before_ns : before_ns;
+    part_ns = used_ns < part_ns ? used_ns : part_ns;
+    return ran ? used_ns - part_ns : part_ns;
 }
 
 /* Maximum number of records of a short thread, whose few sightings do not represent its CPU time
@@ -139,11 +143,20 @@ static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uin
                       uint64_t used_ns)
 {
     bool ran = (flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN;
+    bool assumed = ran && (flags & RAW_ASSUMED) != 0;
     t->in_gap |= used_ns > w->gap_ns && w->last_ns - t->seen_ns > w->gap_ns;
-    bool gap = t->in_gap, alone = gap || (ran && (flags & RAW_ASSUMED) != 0);
+    bool gap = t->in_gap, alone = gap || assumed, passed = t->edge < w->edges && t->records > 1;
     t->total_ns += used_ns;
     note_age(t, ran);
-    used_ns = end_at_edge(w, t, used_ns);
+    uint64_t before_ns = used_before_edge(w, t, ran, used_ns);
+    if (w->windows != NULL)
+        window_times_add(w->windows, (uint32_t)(t - w->threads), ran, assumed, before_ns,
+                         used_ns - before_ns);
+    if (passed && t->weight >= EDGE_WINDOW) {
+        t->cpu_ns += before_ns;
+        close_stretch(t);
+        used_ns -= before_ns;
+    }
     if (alone && t->weight > 0)
         close_stretch(t);
     t->cpu_ns += used_ns;
@@ -197,7 +210,7 @@ static int add_thread_sample(struct cpu_weights *w, const struct tracked *tracke
 }
 
 /* The same as add_exact for each record; none is in a gap or after an edge. */
-static void add_steady_sleeper(const struct cpu_weights *w, struct weighed_thread *t,
+static void add_steady_records(const struct cpu_weights *w, struct weighed_thread *t,
                                const struct steady *s, size_t seat, uint64_t known_ns)
 {
     t->seen_ns = w->last_ns;
@@ -219,13 +232,15 @@ static bool sleeps(const struct steady *s, size_t seat)
 static void add_steady_exact(const struct cpu_weights *w, struct weighed_thread *t,
                              const struct steady *s, size_t seat, uint64_t known_ns)
 {
-    uint64_t weight = t->weight, last_ns = s->thread_samples[s->count - s->each + seat].cpu_ns;
-    if (t->bursts != NULL || (w->by_bursts && sleeps(s, seat))) {
-        add_steady_sleeper(w, t, s, seat, known_ns);
+    size_t last = s->count - s->each + seat;
+    uint64_t weight = t->weight, last_ns = s->thread_samples[last].cpu_ns;
+    if (w->windows != NULL || t->bursts != NULL || (w->by_bursts && sleeps(s, seat))) {
+        add_steady_records(w, t, s, seat, known_ns);
         return;
     }
     t->total_ns += last_ns - known_ns;
     t->seen_ns = w->last_ns;
+    t->ran = (s->flags[last] & RAW_RAN) != 0;
     for (size_t i = seat; i < s->count; i += s->each) {
         weight += s->flags[i] & RAW_RAN;
         if (weight == CPU_WINDOW) {
@@ -290,11 +305,47 @@ static void count_record(struct cpu_weights *w, const struct tracked *tracked,
     kernel_share_count(w->kernel, &seen);
 }
 
+/* A sample without threads: the sensor was updated. If there are several in a row, windows without
+ * threads follow the first one. */
+static void add_edge(struct cpu_weights *w)
+{
+    if (w->at_edge)
+        return;
+    w->at_edge = true;
+    w->edges++;
+    w->edge_ns = w->last_ns;
+    if (w->windows != NULL)
+        window_times_edge(w->windows);
+}
+
+/* Adds sample I of S, whose first record is AT. */
+static int add_sample(struct cpu_weights *w, struct tracker *tracker, const struct raw_samples *s,
+                      size_t i, size_t at)
+{
+    w->last_ns = s->time_ns[i] > w->last_ns ? s->time_ns[i] : w->last_ns;
+    if (s->threads[i] == 0 && !w->nominal)
+        add_edge(w);
+    for (size_t seat = 0; seat < s->threads[i]; seat++, at++) {
+        uint64_t used_ns;
+        uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
+        const struct tracked *tracked =
+            tracker_follow(tracker, &s->thread_samples[at], flags, w->last_ns, seat, &used_ns);
+        if (add_thread_sample(w, tracked, flags, used_ns) != 0)
+            return -1;
+        if (w->kernel != NULL && s->flags != NULL)
+            count_record(w, tracked, s, at);
+    }
+    w->at_edge &= s->threads[i] == 0;
+    if (w->windows != NULL && s->threads[i] > 0)
+        window_times_settle(w->windows);
+    return 0;
+}
+
 static int add_samples(struct cpu_weights *w, struct tracker *tracker, const struct raw_samples *s)
 {
     uint64_t last_ns = w->last_ns;
     struct steady steady;
-    bool edges = w->edges > 0 && w->edge_ns == w->last_ns; /* the last sample was one */
+    bool edges = w->at_edge;
     bool gaps = false;
     for (size_t i = 0; i < s->count; i++) {
         uint64_t now_ns = s->time_ns[i] > last_ns ? s->time_ns[i] : last_ns;
@@ -307,23 +358,9 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
         w->last_ns = last_ns;
         return add_steady(w, tracker, &steady);
     }
-    for (size_t i = 0, at = 0; i < s->count; i++) {
-        w->last_ns = s->time_ns[i] > w->last_ns ? s->time_ns[i] : w->last_ns;
-        if (s->threads[i] == 0 && !w->nominal) {
-            w->edges++;
-            w->edge_ns = w->last_ns;
-        }
-        for (size_t seat = 0; seat < s->threads[i]; seat++, at++) {
-            uint64_t used_ns;
-            uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
-            const struct tracked *tracked =
-                tracker_follow(tracker, &s->thread_samples[at], flags, w->last_ns, seat, &used_ns);
-            if (add_thread_sample(w, tracked, flags, used_ns) != 0)
-                return -1;
-            if (w->kernel != NULL && s->flags != NULL)
-                count_record(w, tracked, s, at);
-        }
-    }
+    for (size_t i = 0, at = 0; i < s->count; at += s->threads[i++])
+        if (add_sample(w, tracker, s, i, at) != 0)
+            return -1;
     return 0;
 }
 
@@ -459,11 +496,10 @@ static uint64_t pool_size(const struct cpu_weights *w)
     return w->nominal ? POOL : POOL_AGED;
 }
 
-/* Without orphans, only a group with POOL sightings needs pools, only on LEVEL BY_NAME, and only if
- * the CPU times of windows of the power sensor are not exact: pools would blur them. */
+/* Without orphans, only a group with POOL sightings needs pools, only on LEVEL BY_NAME. */
 static void set_pool_counts(const struct cpu_weights *w, struct groups *g, int level)
 {
-    bool crowds = level == BY_NAME && w->edges == 0;
+    bool crowds = level == BY_NAME;
     size_t pools = 0;
     for (size_t i = 0; i < g->keys.count; i++) {
         struct group *group = &g->groups[i];
@@ -846,6 +882,22 @@ static uint64_t mean_stretch(const struct cpu_weights *w)
     return sum > 0 ? (uint64_t)ceil(squares / sum) : 0;
 }
 
+/* The equal CPU times of all threads are those of windows. They also get what the kernel counted in
+ * addition, or did not count. */
+static void take_windows(struct cpu_weights *w)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        struct weighed_thread *t = &w->threads[i];
+        t->equal = mem_zalloc(1, sizeof *t->equal);
+        window_times_take(w->windows, (uint32_t)i, t->equal);
+        for (size_t k = 0; k < t->equal->count; k++) {
+            struct stretch *s = &t->equal->stretches[k];
+            if (t->life_ns > 0)
+                s->cpu_ns = division_scale(s->cpu_ns, t->total_ns, t->life_ns);
+        }
+    }
+}
+
 static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracker *tracker,
                    struct error *err)
 {
@@ -859,12 +911,14 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
     if (!sane || end_threads(w) != 0 || apply_kernel_times(w, tracker) != 0)
         return error_set(err, stream_name(raw->stream), NO_OFFSET,
                          "the CPU times of its threads are too large: more than 292 years");
+    if (w->windows != NULL && window_times_end(w->windows))
+        take_windows(w);
     place_orphans(w, &raw->ext, tracker);
     w->divided = w->nominal ? 0 : mean_stretch(w);
     for (size_t i = 0; i < w->count; i++) {
         struct weighed_thread *t = &w->threads[i];
         if (t->records > SHORT_AGED) /* others may have been pooled */
-            bursts_divide(t, w->keeps_equal);
+            bursts_divide(t, w->keeps_equal && t->equal == NULL);
         w->any_equal |= t->equal != NULL;
         bursts_delete(t);
     }
@@ -885,12 +939,21 @@ static uint64_t least_gap(const struct raw_facts *facts)
     return ns < (double)MAX_CPU_NS ? (uint64_t)ns : UINT64_MAX;
 }
 
+/* CPU time that is not worth a sighting [ns]. */
+static uint64_t little_time(const struct raw_facts *facts)
+{
+    const double part = 0.125;
+    return facts->frequency > 1 ? (uint64_t)(part * 1e9 / facts->frequency) : 0;
+}
+
 int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct error *err)
 {
     struct tracker tracker;
     *w = (struct cpu_weights){.nominal = raw_facts_engine(&raw->ext.facts, "perf")};
     w->by_bursts = !w->nominal;
     w->keeps_equal = w->by_bursts && raw->ext.source_count > 0;
+    if (w->keeps_equal)
+        w->windows = window_times_new(little_time(&raw->ext.facts));
     w->gap_ns = w->nominal ? UINT64_MAX : least_gap(&raw->ext.facts);
     w->by_image = mem_zalloc(raw->ext.image_count + 1, sizeof *w->by_image);
     w->kernel = kernel_share_new(&raw->ext);
@@ -913,6 +976,7 @@ void cpu_weights_free(struct cpu_weights *w)
     }
     free(w->threads);
     free(w->by_image);
+    window_times_delete(w->windows);
     kernel_share_delete(w->kernel);
 }
 

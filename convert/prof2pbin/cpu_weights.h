@@ -14,9 +14,8 @@
  *   stretch (ptrace): CPU_WINDOW successive sightings of a thread; the remaining ones belong to the
  *                     last stretch. Its CPU time is known exactly from the records at its ends. It
  *                     also ends at a sample without threads, where the power sensor was updated, if
- *                     it has EDGE_WINDOW sightings: then windows of the sensor have an exact CPU
- *                     time. Between the records around such a sample, CPU time is assumed to be
- *                     used evenly. A gap, in which the sampler could not run, is a stretch of one
+ *                     it has EDGE_WINDOW sightings: then windows of the sensor have about their own
+ *                     CPU time. A gap, in which the sampler could not run, is a stretch of one
  *                     sighting, the next one: the CPU time of a gap is known, and must not go to
  *                     the sightings around it. A gap is longer than GAP_WANTED intervals at the
  *                     wanted rate, GAP_MEAN mean intervals, and 50 ms (least_gap).
@@ -37,8 +36,9 @@
  * unsampled, too. All CPU time is accounted for.
  *
  * The CPU time of a long thread that sleeps is divided by how long it had run at each sighting
- * (bursts.h). With a power source, its CPU times without that are kept, too: least squares compare
- * the number of sightings in a window of the sensor with its CPU time.
+ * (bursts.h). With a power source, least squares have CPU times of their own, because they compare
+ * the number of sightings in a window of the sensor with its CPU time: those of windows
+ * (window_times.h), or, without samples at updates of the sensor, those before bursts are divided.
  *
  * Crowds of short threads with the same name are pooled even if none was missed. With ptrace, the
  * ages of sightings are known, and the pool is divided by these (age_strata.h); threads keep their
@@ -56,12 +56,13 @@
 #include "convert/prof2pbin/kernel_share.h"
 #include "convert/prof2pbin/thread_tracker.h"
 #include "convert/prof2pbin/weighed_thread.h"
+#include "convert/prof2pbin/window_times.h"
 
 enum {
     CPU_WINDOW = 16,
     POOL = 64,
     POOL_AGED = 256,
-    EDGE_WINDOW = 2,
+    EDGE_WINDOW = 8,
     MISSED = 64,
     GAP_WANTED = 20,
     GAP_MEAN = 8
@@ -70,18 +71,22 @@ enum {
 struct cpu_weights {
     struct weighed_thread *threads;
     size_t count, capacity;
-    bool nominal;                /* CPU time between totals is only nominal */
-    bool by_bursts;              /* long threads are divided by bursts */
-    bool keeps_equal, any_equal; /* their equal CPU times are kept; there are any */
-    struct kernel_share *kernel; /* NULL: all sightings in the kernel are correct */
-    uint64_t misplaced;          /* sightings to be moved */
-    uint64_t *by_image;          /* CPU time of images [ns] */
-    uint64_t last_ns;            /* time of the last sample */
-    uint64_t gap_ns;             /* longer intervals between records are gaps */
-    uint64_t edges, edge_ns; /* samples without threads, if CPU time is exact; time of the last */
-    uint64_t divided;        /* mean number of sightings that share CPU time equally; 0: none do */
-    size_t missed;           /* threads that were missed more often than chance explains */
-    uint64_t missed_ns;      /* their CPU time */
+    bool nominal;                 /* CPU time between totals is only nominal */
+    bool by_bursts;               /* long threads are divided by bursts */
+    bool keeps_equal, any_equal;  /* their equal CPU times are kept; there are any */
+    struct window_times *windows; /* NULL: no power source, or CPU time is not exact */
+    struct kernel_share *kernel;  /* NULL: all sightings in the kernel are correct */
+    uint64_t misplaced;           /* sightings to be moved */
+    uint64_t *by_image;           /* CPU time of images [ns] */
+    uint64_t last_ns;             /* time of the last sample */
+    uint64_t gap_ns;              /* longer intervals between records are gaps */
+    /* samples without threads, if CPU time is exact: their number, without those that directly follow
+     * another one; time of the last counted one; whether no sample with threads has followed */
+    uint64_t edges, edge_ns;
+    bool at_edge;
+    uint64_t divided;   /* mean number of sightings that share CPU time equally; 0: none do */
+    size_t missed;      /* threads that were missed more often than chance explains */
+    uint64_t missed_ns; /* their CPU time */
 };
 
 /* Reads the samples of RAW, which is at its first sample before and after. Returns 0 with WEIGHTS

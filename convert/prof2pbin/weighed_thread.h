@@ -26,6 +26,7 @@ struct weighed_thread {
     uint64_t sightings; /* seen running; if CPU time is exact, only among the first records */
     /* if CPU time is exact: */
     uint64_t edge, seen_ns; /* number of the last edge before its last record, and time of that */
+    bool ran;               /* it was running at its last record */
     bool in_gap;            /* it used CPU time in a gap, and has not been seen running since */
     size_t after_gap;       /* number of the stretch after the last gap */
     uint64_t total_ns;
@@ -41,7 +42,7 @@ struct weighed_thread {
     uint64_t *ages_ns, life_ns;
     size_t age_capacity;
     struct bursts *bursts;        /* NULL: it has not slept, or CPU time is not exact */
-    struct weighed_thread *equal; /* the same before bursts were divided; NULL: no difference */
+    struct weighed_thread *equal; /* the CPU times for least squares; NULL: no difference */
     uint64_t own_ns; /* CPU time that no engine counts: in the kernel at its beginning and end */
 };
 

@@ -201,6 +201,10 @@ class Rule(Case):
                 self.check(run, times, ext, machine.used)
                 ext.facts["reached"] = "20000"
                 self.check(run, times, ext, machine.used)
+                ext.sources.append(raw.Source("s"))
+                self.check(run, times, ext, machine.used)
+                ext.facts["cpu_ns"] = str(machine.used // 3)
+                self.check(run, times, ext)
 
     def sleepers(self, seed, seen, gaps=0.0, naps=(4, 9), always=False):
         """Three threads run for 2 to 12 ms, two thirds of it at 0x1000 and then at 0x1001, and
@@ -249,6 +253,11 @@ class Rule(Case):
                 run, times, ext, _ = self.sleepers(seed, lambda age, rng: rng.random() > age / 2, 0.003 * (seed % 2), (0.1, 3, 9), seed % 4 < 2)
                 self.check(run, times, ext)
                 ext.sources.append(raw.Source("s"))
+                self.check(run, times, ext)
+                updates = random.Random(-seed)  # of the sensor
+                for at in sorted(updates.sample(range(len(times)), len(times) // 8), reverse=True):
+                    run.samples.insert(at, Sample(1.0, []))
+                    times.insert(at, times[at] - updates.randrange(5000))
                 self.check(run, times, ext)
 
     def test_bursts_of_which_the_end_is_seldom_seen(self):
@@ -309,6 +318,8 @@ class Rule(Case):
             ext.facts["reached"] = stops.choice(("50", "700"))
             with self.subTest(seed):
                 self.check(run, times, ext, machine.used)
+                ext.sources.append(raw.Source("s"))
+                self.check(run, times, ext, machine.used)
 
     def test_perf(self):
         for seed in range(25):
@@ -335,6 +346,8 @@ class Rule(Case):
                 machine = CalmMachine(seed, "perf" if seed % 2 else "ptrace", 1 + seed // 2 % 3)
                 run, times, ext = machine.run(1500)
                 profile = self.check(run, times, ext, machine.used)
+                ext.sources.append(raw.Source("s"))
+                self.check(run, times, ext, machine.used)
                 seen = [t.pc for s in run.samples for t in s.threads if not t.flags & TOTAL]
                 pcs = [profile.locations[e[1]] for s in profile.samples for e in s.entries]
                 self.assertEqual([p.pc for p in pcs if p.binary != "_unsampled"], seen)

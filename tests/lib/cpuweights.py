@@ -7,7 +7,7 @@ from rawprofile import ASLEEP, EXEC, RAN, TOTAL
 
 WINDOW = 16
 POOL, POOL_AGED = 64, 256
-EDGE_WINDOW = 2
+EDGE_WINDOW, FEW_LOOKS, LITTLE = 8, 2, 0.125
 SHORT, SHORT_AGED = 16, 64
 STRATUM, ROUNDS = 8, 8
 BURST_POOL, POOL_BURSTS, LEAST_BURSTS, LEAST_BURST, WAKE, WHOLE = 256, 16, 8, 1_000_000, 10_000, 1 << 32
@@ -35,13 +35,23 @@ class Thread:
         self.task = self.image = None
 
 
+def before_edge(thread, record, before, passed, used):
+    """The part of USED before the edge: a thread that ran and now waits ran first, one that waited and now runs, last."""
+    ran = record.flags & (RAN | TOTAL) == RAN
+    ran_before = thread.records[-1][1] & (RAN | TOTAL) == RAN
+    if ran == ran_before:
+        return used * before // max(1, passed)
+    return used - min(used, passed - before) if ran else min(used, before)
+
+
 def split_threads(run, times, ext):
     """Threads in order of appearance, with their records; WHERE is (sample, seat)."""
-    threads, current, now, edge = [], {}, 0, -1
+    threads, current, now, edge, at_edge = [], {}, 0, -1, False
     tasks, images = by_start(ext.tasks, lambda t: t.tid), by_start(ext.images, lambda i: i.pid)
     for number, sample in enumerate(run.samples):
         now = max(now, times[number])
-        edge = now if not sample.threads else edge
+        edge = now if not sample.threads and not at_edge else edge
+        at_edge = not sample.threads
         for seat, record in enumerate(sample.threads):
             thread = current.get(record.tid)
             task = last_started(tasks.get(record.tid, []), now)
@@ -58,7 +68,7 @@ def split_threads(run, times, ext):
             used = max(0, record.cpu_ns - before)
             divided = thread.records and any(not s.threads for s in run.samples[thread.records[-1][4][0]:number])
             thread.records.append((now, record.flags, used, record.cpu_ns, (number, seat),
-                                   used * (edge - seen) // max(1, now - seen) if divided else None))
+                                   before_edge(thread, record, edge - seen, now - seen, used) if divided else None))
             thread.task, thread.image = task, image
     return threads
 
@@ -406,15 +416,86 @@ def kernel_times(threads, ext, nominal):
     return own
 
 
+def settle(active, little, last=False):
+    """Ends a window of the sensor for the ACTIVE threads. Returns those that are active in the next one."""
+    for t in active:
+        if t.closed:
+            sightings, cpu = t.closed.pop()
+            t.open = [sightings + t.open[0], cpu + t.open[1]]
+    pool = [t for t in active if len(t.open[0]) < FEW_LOOKS]
+    looks, cpu = sum(len(t.open[0]) for t in pool), sum(t.open[1] for t in pool)
+    while looks < FEW_LOOKS and looks + cpu and len(pool) < len(active):
+        more = min((t for t in active if t not in pool), key=lambda t: len(t.open[0]))
+        pool = [t for t in active if t in pool or t is more]
+        looks, cpu = looks + len(more.open[0]), cpu + more.open[1]
+    ends = last or looks >= FEW_LOOKS or looks + cpu == 0
+    if ends:
+        shares = divide(cpu, [len(t.open[0]) for t in pool]) if looks else [0] * len(pool)
+        for t, share in zip(pool, shares):
+            t.open[1] = share
+    joined = not ends and not (looks == 0 and cpu <= little)
+    for t in active:
+        if ends:
+            t.closed += [t.open] if t.open[0] else []
+            t.open = [[], 0]
+        if not joined:
+            t.windows += t.closed
+            t.closed = []
+        t.open = [t.open[0] + t.next[0], t.open[1] + t.next[1]]
+        t.next = [[], 0]
+    return active if joined else [t for t in active if t.open[0] or t.open[1]]
+
+
+def by_windows(threads, run, ext):
+    """Sets WINDOWS of each thread: the same as its stretches, but the CPU time of each window of the sensor is
+    divided among the sightings in it."""
+    records = {}
+    for t in threads:
+        t.windows, t.closed, t.open, t.next = [], [], [[], 0], [[], 0]
+        for record in t.records:
+            records.setdefault(record[4][0], []).append((record[4][1], t, record))
+    rate = float(ext.facts.get("frequency", 0))
+    little = int(LITTLE * 1e9 / rate) if rate > 1 else 0
+    active, ends = [], False
+    for number, sample in enumerate(run.samples):
+        for _, t, record in sorted(records.get(number, []), key=lambda r: r[0]):
+            if not any(t is other for other in active):
+                active.append(t)
+            before = record[5] or 0
+            t.open[1] += before
+            to = t.next if ends else t.open
+            to[0] += [record[4]] if is_sighting(record) else []
+            to[1] += record[2] - before
+            if len(t.open[0]) == WINDOW and not ends:
+                t.closed.append(t.open)
+                t.open = [[], 0]
+        if sample.threads and ends:
+            active = settle(active, little)
+        ends = not sample.threads
+    settle(active, little, last=True)
+    for t in threads:
+        counted = sum(s[1] for s in t.counted)
+        t.windows = [[[(where, 1) for where in sightings], cpu * t.total // counted if counted else cpu]
+                     for sightings, cpu in t.windows]
+
+
 def weigh(run, times, ext, equal=False):
-    """({(sample, seat): CPU time}, {(sample, seat): unsampled CPU time}). EQUAL: bursts are not divided."""
+    """({(sample, seat): CPU time}, {(sample, seat): unsampled CPU time}). EQUAL: those for least squares."""
     nominal = ext.facts.get("engine") == "perf"
     threads = split_threads(run, times, ext)
     for t in threads:
         t.stretches, t.orphan = stretches_nominal(t) if nominal else stretches_exact(t, least_gap(ext.facts))
         t.total = sum(s[1] for s in t.stretches)
         t.ends = sums_of(s[1] for s in t.stretches)
+        t.counted = [list(s) for s in t.stretches] + [[None, t.orphan]]
     more = kernel_times(threads, ext, nominal)
+    windows = equal and not nominal and not all(s.threads for s in run.samples)
+    if windows:
+        for t in threads:
+            t.total_before, t.total = t.total, t.total + t.orphan
+        by_windows(threads, run, ext)
+        for t in threads:
+            t.total = t.total_before
     rate = float(ext.facts.get("reached", 0)) or float(ext.facts.get("frequency", 0))
     for t in threads:  # more than chance explains, but no total of unseen threads of a process
         t.missed = t.orphan if rate and t.orphan * rate > 64e9 and not (t.task and t.task.tid >> 30) else 0
@@ -432,7 +513,7 @@ def weigh(run, times, ext, equal=False):
             extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
             short = [t for t in givers if len(t.records) <= (SHORT if nominal or level else SHORT_AGED)]
             samples = sum(len(s[0]) for t in short for s in t.stretches)
-            crowd = level == 0 and samples >= POOL and (nominal or all(s.threads for s in run.samples))
+            crowd = level == 0 and samples >= POOL
             if not (extra or crowd) or not givers:
                 continue
             own_pools = pools(group, short, POOL if nominal else POOL_AGED) if short else []
@@ -460,7 +541,7 @@ def weigh(run, times, ext, equal=False):
     for t in threads:
         if not nominal and not equal and len(t.records) > SHORT_AGED:
             by_bursts(t, t.ends)
-    times_of = {where: share for t in threads for sightings, cpu in t.stretches
+    times_of = {where: share for t in threads for sightings, cpu in (t.windows if windows else t.stretches)
                 for (where, _), share in zip(sightings, divide(cpu, [w for _, w in sightings]))}
     return times_of, {t.records[-1][4]: t.orphan + t.missed + more[id(t)] for t in threads
                       if t.orphan + t.missed + more[id(t)]}
