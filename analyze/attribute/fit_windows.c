@@ -541,12 +541,11 @@ static uint32_t ran_before(const struct fit_view *v, size_t k)
     return p;
 }
 
-/* Returns whether the CPU time of a thread that also waits is known at the ends of windows, because
- * it is divided between two samples without threads, equally among the samples in which the thread
- * ran. */
+/* Returns whether CPU time is known at the ends of windows, because it is divided between two
+ * samples without threads, equally among the samples in which threads ran. */
 static bool is_divided(const struct fit_view *v)
 {
-    size_t waiting = 0, first = 0;
+    size_t first = 0;
     size_t alike[2] = {0, 0}, others[2] = {0, 0}; /* [1]: across a sample without threads */
     if (v->uses == NULL)                          /* the usual case: all samples have threads */
         return false;
@@ -557,14 +556,12 @@ static bool is_divided(const struct fit_view *v)
     for (size_t i = 0, k = 0, since = 0; i < v->stretch->count; i++) {
         since = v->threads[i] == 0 ? k : since;
         for (size_t end = k + v->threads[i]; k < end; k++) {
-            bool ran = v->cpu_ns[k] > 0;
-            uint32_t p = ran ? ran_before(v, k) : STRETCH_NONE;
-            waiting += !ran;
+            uint32_t p = v->cpu_ns[k] > 0 ? ran_before(v, k) : STRETCH_NONE;
             if (p != STRETCH_NONE)
                 (are_alike(v->cpu_ns[k], v->cpu_ns[p]) ? alike : others)[p < since]++;
         }
     }
-    return waiting > 0 && alike[0] > others[0] && others[1] >= alike[1];
+    return alike[0] > others[0] && others[1] >= alike[1];
 }
 
 void fit_add_stretch(struct fit *fit, const struct fit_view *view)
