@@ -779,6 +779,17 @@ static double switch_variance(double entered)
     return LONG_STAY_VARIANCE + (SHORT_STAY_VARIANCE - LONG_STAY_VARIANCE) * entered;
 }
 
+/* If hardly any CPU time belongs to rows with a power of their own, idle power is what assumptions
+ * about those of the others leave. */
+static void doubt_idle(struct problem *p)
+{
+    double known = 0;
+    for (size_t c = 1; c < p->columns; c++)
+        known += p->like[c] == FIT_NONE ? cpu_of(p, c) : 0;
+    if (known < SMALL_TIME * all_cpu(p) && p->like[0] == FIT_NONE)
+        p->like[0] = 1;
+}
+
 static void report(const struct problem *p, const struct fit *fit, const double *entered,
                    struct fit_power *powers)
 {
@@ -846,9 +857,8 @@ static int too_few_windows(const struct fit *fit, struct error *err)
     return error_set(err, NULL, NO_OFFSET,
                      "--energy-model=fit: the sensor was updated %" PRIu64
                      " times, but the CPU time used in between is known for only %" PRIu64
-                     " windows, and at least %d are needed: record for longer, with the perf "
-                     "engine, or on a less busy machine"
-                     " (--energy-model=share needs none)",
+                     " windows, and at least %d are needed: record for longer, or on a less "
+                     "busy machine (--energy-model=share needs none)",
                      fit->updates, windows, FIT_MIN_WINDOWS);
 }
 
@@ -878,6 +888,7 @@ int fit_powers(const struct fit *fit, const double *entered, struct fit_power *p
         return -1;
     start(&p, fit, lapack);
     bool solved = solve(&p);
+    doubt_idle(&p);
     if (solved)
         report(&p, fit, entered, powers);
     end(&p);

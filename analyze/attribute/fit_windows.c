@@ -271,6 +271,15 @@ static void move_edges(struct fit_windows *w)
     w->in[1] = w->joined[1];
 }
 
+/* Returns how often the power of an interval differs from that of the one before. */
+static uint64_t count_changes(const struct stretch *s)
+{
+    uint64_t changes = 0;
+    for (size_t i = 1; i < s->count; i++)
+        changes += !stretch_same_power(s->rate[i - 1], s->rate[i]);
+    return changes;
+}
+
 static void choose_windows(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
@@ -282,7 +291,7 @@ static void choose_windows(struct fit_windows *w)
     w->in[1] = s->updates > 0 ? s->in[1] : w->whole;
     if (s->updates == 0)
         use_intervals(w);
-    w->fit->updates += w->count - 1;
+    w->fit->updates += w->mode == FIT_EACH ? count_changes(s) : w->count - 1;
     join_windows(w);
     if (w->seen && w->mode == FIT_POWERS)
         move_edges(w);
