@@ -362,7 +362,9 @@ static uint64_t time_of_update(const struct power *p, struct track *t, uint64_t 
     return clock - (uint64_t)((low + high) / 2);
 }
 
-/* Determines how often to read METER, from the periods of its counters. */
+/* Determines how often to read METER, from the periods of its counters. If updates are irregular, the
+ * program may cause them: at each change of power, for example. Time and CPU time at an update are
+ * then wrong by half the time between two readings, always in the same direction. */
 static void set_pace(struct meter *meter)
 {
     uint64_t period = 0;
@@ -371,7 +373,8 @@ static void set_pace(struct meter *meter)
         if (!meter->tracks[i].skip && c->period > 0 && (period == 0 || c->period < period))
             period = c->period;
     }
-    meter->base = period > min_interval ? period : min_interval;
+    uint64_t least = meter->counts && period == 0 ? min_interval / 2 : min_interval;
+    meter->base = period > least ? period : least;
     /* a measured period may be a little too short */
     meter->paced = meter->counts && period >= min_interval - min_interval / STEPS;
     meter->interval = meter->base;
