@@ -128,9 +128,6 @@ static inline uint64_t engine_cost(const struct engine_result *result)
 }
 
 #define ENGINE_TICK (SECOND / 100) /* [ns] longest time between two ticks */
-/* CPU time is divided at readings of power if these are at least this many mean intervals apart;
- * more frequent divisions would make the times of rows less exact. */
-enum { ENGINE_FEW = 5 };
 
 struct engine_run;
 

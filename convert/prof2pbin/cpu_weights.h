@@ -58,15 +58,7 @@
 #include "convert/prof2pbin/weighed_thread.h"
 #include "convert/prof2pbin/window_times.h"
 
-enum {
-    CPU_WINDOW = 16,
-    POOL = 64,
-    POOL_AGED = 256,
-    EDGE_WINDOW = 8,
-    MISSED = 64,
-    GAP_WANTED = 20,
-    GAP_MEAN = 8
-};
+enum { POOL = 64, POOL_AGED = 256, EDGE_WINDOW = 8, MISSED = 64, GAP_WANTED = 20, GAP_MEAN = 8 };
 
 struct cpu_weights {
     struct weighed_thread *threads;

@@ -9,6 +9,8 @@
 
 #define MAX_CPU_NS (UINT64_MAX / 2) /* of all threads: 292 years, so that no sum wraps */
 
+enum { CPU_WINDOW = 16 }; /* successive sightings of a thread that share CPU time */
+
 /* CPU time, and the sightings that share it: their number, or their nominal CPU time. */
 struct stretch {
     uint64_t weight, cpu_ns;

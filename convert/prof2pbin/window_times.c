@@ -70,7 +70,7 @@ void window_times_add(struct window_times *w, uint32_t thread, bool ran, bool al
         close_open(t);
     to->cpu_ns += after_ns;
     to->weight += ran;
-    if (!w->ends && (to->weight == WINDOW_LOOKS || (alone && ran)))
+    if (!w->ends && (to->weight == CPU_WINDOW || (alone && ran)))
         close_open(t);
 }
 

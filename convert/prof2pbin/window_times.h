@@ -2,7 +2,7 @@
  *
  * Least squares need to know how much CPU time was used in each window. CPU times are exact at every
  * record, and those at an edge between two windows, a sample without threads, are interpolated. The
- * sightings of a thread in a window share its CPU time there equally, up to WINDOW_LOOKS at a time.
+ * sightings of a thread in a window share its CPU time there equally, up to CPU_WINDOW at a time.
  * A thread with fewer than MIN_LOOKS sightings shares with other such threads or, if these have too
  * few together, with the thread that has the fewest: each sighting represents the same CPU time on
  * average, whichever thread it shows, and only the sum of the window has to be exact. If the whole
@@ -24,7 +24,7 @@
 
 #include "convert/prof2pbin/weighed_thread.h"
 
-enum { WINDOW_LOOKS = 16, MIN_LOOKS = 2 };
+enum { MIN_LOOKS = 2 };
 
 struct window_times;
 

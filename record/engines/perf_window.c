@@ -22,6 +22,9 @@ enum {
     FEW = 4, /* number of mean intervals that show whether threads run */
     /* divisor of a window: CPU time of so short a part may be divided in proportion to time */
     SHORT = 16,
+    /* mean intervals between readings of power at which CPU time is divided; more frequent divisions
+     * would make the times of rows less exact */
+    APART = 5,
     MAX_LEFT = 2 /* number of mean intervals of a CPU that may be left for the next window */
 };
 
@@ -197,7 +200,7 @@ uint64_t perf_program_cpu(const struct engine_run *run)
 static bool ends_with_readings(const struct engine_run *run)
 {
     const struct perf_window *w = &run->window;
-    return (double)w->every >= ENGINE_FEW * run->sets.mean && w->every <= max_length / 2 &&
+    return (double)w->every >= APART * run->sets.mean && w->every <= max_length / 2 &&
            w->every >= w->length;
 }
 
@@ -352,7 +355,7 @@ void perf_window_read(struct engine_run *run, uint64_t read)
     w->every = read > w->read ? read - w->read : 0;
     w->read = read;
     if (!ends_with_readings(run) || read <= run->last || clock <= begin || now <= clock ||
-        (double)(clock - begin) < ENGINE_FEW * run->sets.mean || clock - begin < w->length)
+        (double)(clock - begin) < APART * run->sets.mean || clock - begin < w->length)
         return;
     bool looked = w->looked > begin && w->looked <= clock && is_short(run, now - w->looked, clock);
     /* the next new value may be noticed sooner */

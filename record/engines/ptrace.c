@@ -32,7 +32,7 @@ void ptrace_tick(struct engine_run *run)
     run->next_tick = due < UINT64_MAX ? now + ENGINE_TICK : UINT64_MAX;
     if (read > 0)
         ptrace_mark(run, read);
-    if (due < UINT64_MAX && (exact || ptrace_divides(run)) && run->start + due < run->next_tick)
+    if (due < UINT64_MAX && (exact || run->divides) && run->start + due < run->next_tick)
         run->next_tick = run->start + due < soonest && !exact ? soonest : run->start + due;
 }
 

@@ -111,8 +111,6 @@ void ptrace_rest(struct engine_run *run);
 /* Power has a new value, read at READ of the run [ns]: delivers a sample without threads, at which
  * CPU times are divided. */
 void ptrace_mark(struct engine_run *run, uint64_t read);
-/* Returns whether new values are far enough apart for that. */
-bool ptrace_divides(const struct engine_run *run);
 /* If threads have stopped late, and were on a CPU when they were interrupted, delivers a sample in
  * which only these ran. If a late sighting replaced the sighting of the next sample, it would hide
  * the code that the thread runs when it has a CPU again: if the function in which it lost the CPU

@@ -62,7 +62,7 @@ static void renew_cpu(struct tracee *tracee)
 
 static void add_sighting(struct engine_run *run, struct tracee *tracee)
 {
-    if ((tracee->late || tracee->state == TRACEE_AWAITED) && ptrace_divides(run))
+    if ((tracee->late || tracee->state == TRACEE_AWAITED) && run->divides)
         renew_cpu(tracee);
     bool ran = tracee->ran, in_kernel = ran && tracee->in_kernel;
     bool faulted = in_kernel && tracee->faulted;
@@ -379,11 +379,6 @@ static void hand_over(struct engine_run *run, uint64_t time, size_t count)
         run->result->samples++;
 }
 
-bool ptrace_divides(const struct engine_run *run)
-{
-    return run->divides;
-}
-
 void ptrace_mark(struct engine_run *run, uint64_t read)
 {
     double every = read > run->read ? (double)(read - run->read) : 0;
@@ -393,7 +388,7 @@ void ptrace_mark(struct engine_run *run, uint64_t read)
     run->divides = run->every >= least * run->pace.mean;
     run->read = read;
     bool late = read <= run->last; /* samples after it would seem to be before it */
-    if (run->sampling && !late && ptrace_divides(run))
+    if (run->sampling && !late && run->divides)
         hand_over(run, read, 0);
 }
 

@@ -280,6 +280,21 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Appends to OFF, which has FOUND values and room for MOST, the distance [periods] between each new
+ * reading of P and the nearest update of the counter of S, at a multiple of its PERIOD [ns]. Returns
+ * the number of values. START: of the run, on the real clock [ns]. */
+static size_t add_distances(struct power *p, const struct simulation *s, uint64_t start,
+                            double period, double *off, size_t found, size_t most)
+{
+    size_t count;
+    const struct raw_reading *readings = power_take(p, &count);
+    for (size_t r = 0; r < count && found < most; r++) {
+        double periods = ((double)readings[r].time + (double)(start - s->base)) / period;
+        off[found++] = fabs(periods - round(periods));
+    }
+    return found;
+}
+
 /* Reads late, at arbitrary moments. Sets *RESULT to the median distance [periods] between a reading
  * and the nearest update of the counter, at a multiple of its period. */
 static void read_late(struct check *check, double *result)
@@ -293,7 +308,7 @@ static void read_late(struct check *check, double *result)
     CHECK_EQ(power_begin(p), 0);
     uint64_t start = clock_now(), before = start;
     double off[COUNT];
-    size_t found = 0, count;
+    size_t found = 0;
     for (unsigned i = 0; found < COUNT; i++) {
         struct timespec pause = {0, 1000000 + i * 7919 % 31 * 100000}; /* 1 to 4 ms */
         nanosleep(&pause, NULL);
@@ -301,11 +316,7 @@ static void read_late(struct check *check, double *result)
         bool on_time = now - before < PERIOD / 2; /* a busy machine sleeps for longer */
         before = now;
         power_tick(p, now - start);
-        const struct raw_reading *readings = power_take(p, &count);
-        for (size_t r = 0; r < count && found < COUNT && on_time; r++) {
-            double periods = ((double)readings[r].time + (double)(start - s.base)) / PERIOD;
-            off[found++] = fabs(periods - round(periods));
-        }
+        found = add_distances(p, &s, start, PERIOD, off, found, on_time ? COUNT : found);
     }
     power_close(p);
     qsort(off + FIRST, COUNT - FIRST, sizeof *off, by_size);
@@ -337,7 +348,7 @@ static void changes_period(struct check *check, uint64_t before, uint64_t after)
     CHECK_EQ(power_begin(p), 0);
     uint64_t start = clock_now(), last = start;
     double off[COUNT];
-    size_t found = 0, count;
+    size_t found = 0;
     while (found < COUNT) {
         struct timespec pause = {0, 500000};
         nanosleep(&pause, NULL);
@@ -345,11 +356,7 @@ static void changes_period(struct check *check, uint64_t before, uint64_t after)
         bool on_time = now - last < after / 8; /* a busy machine sleeps for longer */
         last = now;
         power_tick(p, now - start);
-        const struct raw_reading *readings = power_take(p, &count);
-        for (size_t r = 0; r < count && found < COUNT && on_time; r++) {
-            double periods = ((double)readings[r].time + (double)(start - s.base)) / (double)after;
-            off[found++] = fabs(periods - round(periods));
-        }
+        found = add_distances(p, &s, start, (double)after, off, found, on_time ? COUNT : found);
     }
     power_close(p);
     qsort(off + FIRST, COUNT - FIRST, sizeof *off, by_size);
@@ -388,11 +395,7 @@ static void read_when_due(struct check *check, double *result)
         struct timespec pause = clock_timespec(due > now ? due - now : 0);
         nanosleep(&pause, NULL);
         power_tick(p, clock_now() - start);
-        const struct raw_reading *readings = power_take(p, &count);
-        for (size_t r = 0; r < count && found < COUNT; r++) {
-            double periods = ((double)readings[r].time + (double)(start - s.base)) / PERIOD;
-            off[found++] = fabs(periods - round(periods));
-        }
+        found = add_distances(p, &s, start, PERIOD, off, found, COUNT);
     }
     power_close(p);
     qsort(off + FIRST, COUNT - FIRST, sizeof *off, by_size);
