@@ -84,7 +84,9 @@ void cpu_weights_take_steady(struct cpu_weights *w, uint32_t thread, const struc
         return;
     for (size_t i = seat; i < s->count; i += s->each)
         equal_ns[i] = cpu_ns[i];
-    if (t->equal != NULL)
+    if (t->equal != NULL && w->nominal)
+        divide_nominal(t->equal, s, seat, known_ns, equal_ns);
+    else if (t->equal != NULL)
         divide_equally(t->equal, s, seat, equal_ns);
 }
 
@@ -173,11 +175,15 @@ static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uin
 }
 
 /* CPU time is exact at totals; after the last total, it is the sum of nominal intervals. */
-static void add_nominal(struct weighed_thread *t, uint8_t flags, uint64_t used_ns, uint64_t cpu_ns)
+static void add_nominal(const struct cpu_weights *w, struct weighed_thread *t, uint8_t flags,
+                        uint64_t used_ns, uint64_t cpu_ns)
 {
     if ((flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN) {
-        t->weight += used_ns > 0 ? used_ns : 1;
+        uint64_t weight = used_ns > 0 ? used_ns : 1;
+        t->weight += weight;
         t->sightings++;
+        if (w->marked != NULL)
+            marked_times_add(w->marked, (uint32_t)(t - w->threads), weight);
     }
     t->last_ns = cpu_ns;
     if (flags & RAW_TOTAL) {
@@ -199,7 +205,7 @@ static int add_thread_sample(struct cpu_weights *w, const struct tracked *tracke
     t->image = tracked->image;
     t->records++;
     if (w->nominal)
-        add_nominal(t, flags, used_ns, tracked->cpu_ns);
+        add_nominal(w, t, flags, used_ns, tracked->cpu_ns);
     else
         add_exact(w, t, flags, used_ns);
     if ((t->total_ns | t->weight | used_ns) > MAX_CPU_NS)
@@ -255,10 +261,10 @@ static void add_steady_exact(const struct cpu_weights *w, struct weighed_thread 
     t->cpu_ns += last_ns - known_ns;
 }
 
-static void add_steady_nominal(struct weighed_thread *t, const struct steady *s, size_t seat,
-                               uint64_t known_ns)
+static void add_steady_nominal(const struct cpu_weights *w, struct weighed_thread *t,
+                               const struct steady *s, size_t seat, uint64_t known_ns)
 {
-    uint64_t weight = t->weight;
+    uint64_t weight = 0;
     for (size_t i = seat; i < s->count; i += s->each) {
         uint64_t used_ns = s->thread_samples[i].cpu_ns - known_ns;
         if (s->flags[i] & RAW_RAN) {
@@ -267,8 +273,10 @@ static void add_steady_nominal(struct weighed_thread *t, const struct steady *s,
         }
         known_ns = s->thread_samples[i].cpu_ns;
     }
-    t->weight = weight;
+    t->weight += weight;
     t->last_ns = known_ns;
+    if (w->marked != NULL && weight > 0)
+        marked_times_add(w->marked, (uint32_t)(t - w->threads), weight);
 }
 
 /* The same as add_thread_sample for each thread sample. */
@@ -283,7 +291,7 @@ static int add_steady(struct cpu_weights *w, struct tracker *tracker, const stru
             return -1;
         t->records += s->count / s->each;
         if (w->nominal) {
-            add_steady_nominal(t, s, seat, known_ns);
+            add_steady_nominal(w, t, s, seat, known_ns);
         } else {
             add_steady_exact(w, t, s, seat, known_ns);
         }
@@ -325,6 +333,8 @@ static int add_sample(struct cpu_weights *w, struct tracker *tracker, const stru
     w->last_ns = s->time_ns[i] > w->last_ns ? s->time_ns[i] : w->last_ns;
     if (s->threads[i] == 0 && !w->nominal)
         add_edge(w);
+    if (w->marked != NULL)
+        marked_times_pass(w->marked, w->last_ns);
     for (size_t seat = 0; seat < s->threads[i]; seat++, at++) {
         uint64_t used_ns;
         uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
@@ -353,6 +363,7 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
         last_ns = now_ns;
         edges |= s->threads[i] == 0 && !w->nominal;
     }
+    edges |= w->marked != NULL && marked_times_ends(w->marked, last_ns);
     if (s->flags != NULL && w->kernel == NULL && !edges && !gaps && s->count > SHORT_AGED &&
         tracker_is_steady(tracker, s, 0, s->count, 0, last_ns, &steady)) {
         w->last_ns = last_ns;
@@ -898,6 +909,16 @@ static void take_windows(struct cpu_weights *w)
     }
 }
 
+/* The CPU times between marks are the equal CPU times of all threads. */
+static void take_marked(struct cpu_weights *w)
+{
+    marked_times_end(w->marked);
+    for (size_t i = 0; i < w->count; i++) {
+        w->threads[i].equal = mem_zalloc(1, sizeof *w->threads[i].equal);
+        marked_times_take(w->marked, (uint32_t)i, w->threads[i].equal);
+    }
+}
+
 static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracker *tracker,
                    struct error *err)
 {
@@ -913,6 +934,8 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
                          "the CPU times of its threads are too large: more than 292 years");
     if (w->windows != NULL && window_times_end(w->windows))
         take_windows(w);
+    if (w->marked != NULL)
+        take_marked(w);
     place_orphans(w, &raw->ext, tracker);
     w->divided = w->nominal ? 0 : mean_stretch(w);
     for (size_t i = 0; i < w->count; i++) {
@@ -954,6 +977,8 @@ int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct e
     w->keeps_equal = w->by_bursts && raw->ext.source_count > 0;
     if (w->keeps_equal)
         w->windows = window_times_new(little_time(&raw->ext.facts));
+    if (w->nominal && raw->ext.mark_count > 0)
+        w->marked = marked_times_new(raw->ext.marks, raw->ext.mark_count);
     w->gap_ns = w->nominal ? UINT64_MAX : least_gap(&raw->ext.facts);
     w->by_image = mem_zalloc(raw->ext.image_count + 1, sizeof *w->by_image);
     w->kernel = kernel_share_new(&raw->ext);
@@ -977,6 +1002,7 @@ void cpu_weights_free(struct cpu_weights *w)
     free(w->threads);
     free(w->by_image);
     window_times_delete(w->windows);
+    marked_times_delete(w->marked);
     kernel_share_delete(w->kernel);
 }
 

@@ -38,7 +38,8 @@
  * The CPU time of a long thread that sleeps is divided by how long it had run at each sighting
  * (bursts.h). With a power source, least squares have CPU times of their own, because they compare
  * the number of sightings in a window of the sensor with its CPU time: those of windows
- * (window_times.h), or, without samples at updates of the sensor, those before bursts are divided.
+ * (window_times.h, or marked_times.h for the perf engine), or, without samples at updates of the
+ * sensor, those before bursts are divided.
  *
  * Crowds of short threads with the same name are pooled even if none was missed. With ptrace, the
  * ages of sightings are known, and the pool is divided by these (age_strata.h); threads keep their
@@ -54,6 +55,7 @@
 
 #include "base/report.h"
 #include "convert/prof2pbin/kernel_share.h"
+#include "convert/prof2pbin/marked_times.h"
 #include "convert/prof2pbin/thread_tracker.h"
 #include "convert/prof2pbin/weighed_thread.h"
 #include "convert/prof2pbin/window_times.h"
@@ -67,6 +69,7 @@ struct cpu_weights {
     bool by_bursts;               /* long threads are divided by bursts */
     bool keeps_equal, any_equal;  /* their equal CPU times are kept; there are any */
     struct window_times *windows; /* NULL: no power source, or CPU time is not exact */
+    struct marked_times *marked;  /* NULL: no marks of a nominal engine */
     struct kernel_share *kernel;  /* NULL: all sightings in the kernel are correct */
     uint64_t misplaced;           /* sightings to be moved */
     uint64_t *by_image;           /* CPU time of images [ns] */
@@ -106,6 +109,14 @@ static inline uint64_t cpu_weights_take_one(struct weighed_thread *t)
     return t->each_ns + more;
 }
 
+/* The same if it is only known between totals, for a sighting with the nominal CPU time USED_NS. */
+static inline uint64_t cpu_weights_take_nominal(struct weighed_thread *t, uint64_t used_ns)
+{
+    if (t->left == 0 && !cpu_weights_open(t))
+        return 0;
+    return cpu_weights_divide(t, used_ns > 0 && !t->alike ? used_ns : 1);
+}
+
 /* CPU time of a record [ns]. */
 struct cpu_share {
     uint64_t cpu_ns;
@@ -124,11 +135,12 @@ static inline struct cpu_share cpu_weights_take(struct cpu_weights *weights, uin
         share.unsampled_ns = t->own_ns + (t->orphan ? t->total_ns : 0);
     if ((flags & (RAW_RAN | RAW_TOTAL)) != RAW_RAN)
         return share;
-    if (!weights->nominal)
-        share.cpu_ns = cpu_weights_take_one(t);
-    else if (t->left > 0 || cpu_weights_open(t))
-        share.cpu_ns = cpu_weights_divide(t, used_ns > 0 && !t->alike ? used_ns : 1);
-    share.equal_ns = t->equal != NULL ? cpu_weights_take_one(t->equal) : share.cpu_ns;
+    share.cpu_ns =
+        weights->nominal ? cpu_weights_take_nominal(t, used_ns) : cpu_weights_take_one(t);
+    share.equal_ns = share.cpu_ns;
+    if (t->equal != NULL)
+        share.equal_ns = weights->nominal ? cpu_weights_take_nominal(t->equal, used_ns)
+                                          : cpu_weights_take_one(t->equal);
     return share;
 }
 

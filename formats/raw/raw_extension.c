@@ -186,3 +186,14 @@ void raw_put_ticks(struct buffer *buffer, const struct raw_ticks *ticks, size_t 
     }
     block_end(buffer, begin);
 }
+
+void raw_put_marks(struct buffer *buffer, const struct raw_mark *marks, size_t count)
+{
+    size_t begin = block_begin(buffer, "mark");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u64(buffer, marks[i].time);
+        buffer_u64(buffer, marks[i].cpu);
+    }
+    block_end(buffer, begin);
+}

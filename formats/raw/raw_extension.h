@@ -147,6 +147,13 @@ struct raw_cpu {
     uint64_t user, system;
 };
 
+/* The CPU time that all processes of the program had used by TIME, when a power source had a new
+ * value. Samples up to TIME were taken before it. */
+struct raw_mark {
+    uint64_t time; /* since the start of the run [ns] */
+    uint64_t cpu;  /* [ns] */
+};
+
 /* CPU time of a process in user code and in the kernel [ns], as counted by ticks of the kernel: the
  * number of ticks times the time between two ticks. Counted since the previous record of the
  * process, or else since it began or was attached to. */
@@ -213,10 +220,11 @@ struct raw_extension {
     struct raw_jit_map *jits;
     struct raw_cpu *cpus;
     struct raw_ticks *ticks;
+    struct raw_mark *marks;
     size_t map_count, thread_count, image_count, mapx_count, task_count, code_count, source_count,
-        jit_count, cpu_count, tick_count;
+        jit_count, cpu_count, tick_count, mark_count;
     size_t map_capacity, thread_capacity, image_capacity, mapx_capacity, task_capacity,
-        code_capacity, source_capacity, jit_capacity, cpu_capacity, tick_capacity;
+        code_capacity, source_capacity, jit_capacity, cpu_capacity, tick_capacity, mark_capacity;
     struct strings *texts;
     struct numbers jit_numbers; /* image << 8 | kind */
     uint8_t *vdso;              /* image of the vdso, NULL if not recorded */
@@ -264,6 +272,7 @@ void raw_put_sources(struct buffer *buffer, const struct raw_source *sources, si
 void raw_put_readings(struct buffer *buffer, const struct raw_reading *readings, size_t count);
 void raw_put_cpus(struct buffer *buffer, const struct raw_cpu *cpus, size_t count);
 void raw_put_ticks(struct buffer *buffer, const struct raw_ticks *ticks, size_t count);
+void raw_put_marks(struct buffer *buffer, const struct raw_mark *marks, size_t count);
 
 /* Reads the extension whose signature is at the position of STREAM, which must be seekable; the
  * data must end with it. Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 if

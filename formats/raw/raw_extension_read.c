@@ -211,6 +211,15 @@ static void read_ticks(struct raw_extension *ext, struct cursor *in)
     }
 }
 
+static void read_marks(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        struct raw_mark *mark = MEM_APPEND(ext->marks, ext->mark_count, ext->mark_capacity);
+        mark->time = cursor_u64(in);
+        mark->cpu = cursor_u64(in);
+    }
+}
+
 static void read_jit(struct raw_extension *ext, struct cursor *in)
 {
     uint32_t image = cursor_u32(in), known = ext->jit_numbers.count;
@@ -320,6 +329,7 @@ static const struct {
     {"srcs", read_sources, 0},
     {"cpus", read_cpus, 0},
     {"tick", read_ticks, 0},
+    {"mark", read_marks, 0},
     {"time", look_at_times, offsetof(struct raw_extension, time_at)},
     {"rows", look_at_rows, offsetof(struct raw_extension, rows_at)},
     {"seen", look_at_seen, offsetof(struct raw_extension, seen_at)},
@@ -353,6 +363,7 @@ static void forget_block(struct raw_extension *ext, const struct raw_extension *
     ext->source_count = before->source_count;
     ext->cpu_count = before->cpu_count;
     ext->tick_count = before->tick_count;
+    ext->mark_count = before->mark_count;
     ext->samples = before->samples;
     ext->unseen = before->unseen;
     ext->time_count = before->time_count;
@@ -518,6 +529,7 @@ void raw_extension_free(struct raw_extension *ext)
     free(ext->jits);
     free(ext->cpus);
     free(ext->ticks);
+    free(ext->marks);
     free(ext->vdso);
     *ext = (struct raw_extension){0};
 }

@@ -193,6 +193,19 @@ class Rule(Case):
             self.assertEqual(whole, used, "CPU time was lost or made")
         return profile
 
+    def test_marks(self):
+        """The perf engine reports the CPU time of the program at new values of power."""
+        for seed in range(30):
+            with self.subTest(seed):
+                machine = (Machine(seed, "perf") if seed % 3 else CalmMachine(seed, "perf", 1 + seed % 2))
+                run, times, ext = machine.run(20 if seed % 4 == 1 else 300)
+                ext.sources.append(raw.Source("s"))
+                rng, cpu = random.Random(-seed), 0
+                for time in sorted(rng.choice(times) + rng.choice([0, 0, -1, 1, 700]) for _ in range(seed * 3)):
+                    cpu += rng.choice([0, 1, MS, rng.randrange(20 * MS)])
+                    ext.marks.append((max(0, time), cpu))
+                self.check(run, times, ext, machine.used)
+
     def test_ptrace(self):
         for seed in range(25):
             with self.subTest(seed):

@@ -479,6 +479,29 @@ def by_windows(threads, run, ext):
                      for sightings, cpu in t.windows]
 
 
+def between_marks(threads, times, marks):
+    """Sets WINDOWS of each thread: the CPU time between two marks belongs to the sightings in between, in proportion to
+    their nominal CPU times. Without sightings, it belongs to those after the second mark."""
+    seen, known, latest = [], 0, 0
+    for t in threads:
+        t.windows = []
+        seen += [(record[4], t, max(1, record[2])) for record in t.records if is_sighting(record)]
+    seen.sort(key=lambda s: s[0])
+    for time, cpu in marks + [(None, None)]:
+        own, whole = {}, 0
+        while seen and (time is None or max(latest, times[seen[0][0][0]]) <= time):
+            where, t, weight = seen.pop(0)
+            latest = max(latest, times[where[0]])
+            own.setdefault(id(t), (t, []))[1].append((where, weight))
+            whole += weight
+        if not whole:
+            continue
+        weights = [sum(w for _, w in sightings) for _, sightings in own.values()]
+        for (t, sightings), share in zip(own.values(), divide(whole if time is None else cpu - known, weights)):
+            t.windows.append([sightings, share])
+        known = cpu
+
+
 def weigh(run, times, ext, equal=False):
     """({(sample, seat): CPU time}, {(sample, seat): unsampled CPU time}). EQUAL: those for least squares."""
     nominal = ext.facts.get("engine") == "perf"
@@ -489,8 +512,10 @@ def weigh(run, times, ext, equal=False):
         t.ends = sums_of(s[1] for s in t.stretches)
         t.counted = [list(s) for s in t.stretches] + [[None, t.orphan]]
     more = kernel_times(threads, ext, nominal)
-    windows = equal and not nominal and not all(s.threads for s in run.samples)
-    if windows:
+    windows = equal and (bool(ext.marks) if nominal else not all(s.threads for s in run.samples))
+    if windows and nominal:
+        between_marks(threads, times, ext.marks)
+    elif windows:
         for t in threads:
             t.total_before, t.total = t.total, t.total + t.orphan
         by_windows(threads, run, ext)

@@ -291,6 +291,7 @@ class Extended:
     cpus: list = field(default_factory=list)     # (pid, user, system)
     ticks: list = field(default_factory=list)    # (pid, time, user, system, stops)
     vdso: tuple = None                           # (address, bytes)
+    marks: list = field(default_factory=list)    # (time, CPU time of the program)
 
 
 def counted(kind, members):
@@ -330,7 +331,8 @@ def definitions(ext):
         out += block("jits", struct.pack("<IB", image, kind) + data)
     out += counted("srcs", [source_bytes(s) for s in ext.sources])
     return (out + counted("cpus", [struct.pack("<IQQ", *c) for c in ext.cpus]) +
-            counted("tick", [struct.pack("<IQQQQ", *t) for t in ext.ticks]))
+            counted("tick", [struct.pack("<IQQQQ", *t) for t in ext.ticks]) +
+            counted("mark", [struct.pack("<QQ", *m) for m in ext.marks]))
 
 
 def reading_blocks(readings, per_block=1000):
