@@ -87,6 +87,10 @@ struct engine_hooks {
     /* The CPU time in user code and in the kernel that kernel ticks have recently counted for a
      * process. */
     void (*ticks)(void *context, const struct raw_ticks *ticks);
+    /* The CPU time of the program when a power source had a new value. All samples up to that time
+     * have been delivered. Only nominal engines report this: others know the CPU time of each thread
+     * at each sample. */
+    void (*mark)(void *context, const struct raw_mark *mark);
 };
 
 struct engine_result {

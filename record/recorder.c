@@ -55,6 +55,8 @@ struct recorder {
     size_t cpu_count, cpu_capacity;
     struct raw_ticks *ticks;
     size_t tick_count, tick_capacity;
+    struct raw_mark *marks;
+    size_t mark_count, mark_capacity;
     struct raw_reading *readings;
     size_t reading_count, reading_capacity;
     struct histogram *histogram; /* NULL, except with --aggregate, which has no spool */
@@ -101,7 +103,9 @@ static void put_news(struct recorder *r, bool all)
         raw_put_cpus(blocks, r->cpus, r->cpu_count);
     if (r->tick_count > 0)
         raw_put_ticks(blocks, r->ticks, r->tick_count);
-    r->reading_count = r->cpu_count = r->tick_count = 0;
+    if (r->mark_count > 0)
+        raw_put_marks(blocks, r->marks, r->mark_count);
+    r->reading_count = r->cpu_count = r->tick_count = r->mark_count = 0;
 }
 
 static bool flush_is_due(const struct recorder *r, uint64_t now)
@@ -207,6 +211,13 @@ static void on_ticks(void *context, const struct raw_ticks *ticks)
         return;
     mem_reserve(&r->ticks, &r->tick_capacity, r->tick_count + 1, sizeof *r->ticks);
     r->ticks[r->tick_count++] = *ticks;
+}
+
+static void on_mark(void *context, const struct raw_mark *mark)
+{
+    struct recorder *r = context;
+    if (r->spool != NULL && !r->failed)
+        *MEM_APPEND(r->marks, r->mark_count, r->mark_capacity) = *mark;
 }
 
 /* Looks for new mappings (dlopen) if a PC is in no known mapping. */
@@ -360,7 +371,8 @@ struct recorder *recorder_new(struct options *options, const struct engine *engi
                                      .task = on_task,
                                      .task_end = on_task_end,
                                      .process_end = on_process_end,
-                                     .ticks = on_ticks};
+                                     .ticks = on_ticks,
+                                     .mark = on_mark};
     if (open_all(r) == 0)
         return r;
     recorder_delete(r);
@@ -382,6 +394,7 @@ void recorder_delete(struct recorder *r)
     exits_close(r->exits);
     free(r->cpus);
     free(r->ticks);
+    free(r->marks);
     free(r->readings);
     free(r);
 }

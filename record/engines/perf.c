@@ -431,24 +431,33 @@ static void tick(struct engine_run *run)
         run->next_tick = run->start + due;
     if (run->next_tick < soonest && !exact)
         run->next_tick = soonest;
-    uint64_t settled = perf_time(run, now - settling);
-    if (read == 0) {
-        perf_window_look(run);
+    run->mark_due =
+        perf_window_look(run, read) ? run->start + run->window.mark.time + settling : UINT64_MAX;
+}
+
+/* Ends the window at a new value of power, as soon as all records before it have arrived. */
+static void mark(struct engine_run *run)
+{
+    if (clock_now() < run->mark_due)
         return;
-    }
-    read = read < settled ? read : settled;
     perf_take(run);
-    perf_deliver(run, run->start + read);
-    perf_window_read(run, read);
+    perf_deliver(run, run->mark_due - settling);
+    perf_window_mark(run);
+    run->mark_due = UINT64_MAX;
+}
+
+static void attend_to_power(struct engine_run *run)
+{
+    if (clock_now() >= run->next_tick)
+        tick(run);
+    mark(run);
 }
 
 static void work(struct engine_run *run)
 {
     uint64_t begin = clock_now(), before = run->sightings, creations = run->creations;
     run->worked = begin;
-    /* first, because a window that ends with a reading must not contain later samples */
-    if (begin >= run->next_tick)
-        tick(run);
+    attend_to_power(run); /* first, because no window may end between a new value and now */
     perf_take(run);
     perf_deliver(run, begin - settling);
     perf_window_end(run, perf_time(run, begin - settling), false);
@@ -497,7 +506,8 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
     }
     if (run->switches.turn < until)
         until = run->switches.turn;
-    uint64_t wake = run->next_tick < until ? run->next_tick : until;
+    uint64_t due = run->next_tick < run->mark_due ? run->next_tick : run->mark_due;
+    uint64_t wake = due < until ? due : until;
     uint64_t calm = run->worked + soon / 2 < wake ? run->worked + soon / 2 : wake;
     /* news that arrive almost together are read together */
     if (!run->sets.batch && count > 1 && now < calm && wait_for(polls, 1, calm) > 0)
@@ -524,7 +534,7 @@ static void loop(struct engine_run *run)
         if (news || run->over)
             work(run);
         else
-            tick(run);
+            attend_to_power(run);
         expire(run, clock_now());
     }
     free(polls);
@@ -608,6 +618,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     if (run->options->duration > 0)
         run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
     run->worked = run->start;
+    run->mark_due = UINT64_MAX;
     run->interrupt = perf_interrupt_cost(&run->setup);
     perf_switch_start(run);
     perf_wide_start(run);

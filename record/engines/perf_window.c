@@ -21,10 +21,7 @@ enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
 enum {
     FEW = 4, /* number of mean intervals that show whether threads run */
     /* divisor of a window: CPU time of so short a part may be divided in proportion to time */
-    SHORT = 16,
-    /* mean intervals between readings of power at which CPU time is divided; more frequent divisions
-     * would make the times of rows less exact */
-    APART = 5,
+    SHORT = 4,
     MAX_LEFT = 2 /* number of mean intervals of a CPU that may be left for the next window */
 };
 
@@ -196,12 +193,11 @@ uint64_t perf_program_cpu(const struct engine_run *run)
     return sum > run->cpu_start ? sum - run->cpu_start : 0;
 }
 
-/* Returns whether power is read in such a way that windows can end at its readings. */
+/* Returns whether power has new values, frequently enough for windows to end at them. */
 static bool ends_with_readings(const struct engine_run *run)
 {
     const struct perf_window *w = &run->window;
-    return (double)w->every >= APART * run->sets.mean && w->every <= max_length / 2 &&
-           w->every >= w->length;
+    return w->every > 0 && w->every <= max_length / 2;
 }
 
 static bool is_over(const struct engine_run *run, uint64_t lasted)
@@ -218,9 +214,8 @@ static uint64_t begin_of(const struct engine_run *run)
     return run->window.clock != 0 ? run->window.clock : run->start;
 }
 
-/* Returns the CPU time of the program from the beginning of the window to NOW; notes the time that
- * it took to read it. */
-static uint64_t used_so_far(struct engine_run *run, uint64_t now)
+/* Reads the CPU time of the program at NOW, and notes how long that took. */
+static uint64_t read_cpu(struct engine_run *run, uint64_t now)
 {
     struct perf_window *w = &run->window;
     uint64_t cpu = perf_program_cpu(run);
@@ -228,7 +223,14 @@ static uint64_t used_so_far(struct engine_run *run, uint64_t now)
     uint64_t cost = clock_now() - now;
     w->cost = cost > w->cost && w->cost > 0 ? w->cost + (cost - w->cost) / 16 : cost;
     w->length = COST_SHARE * w->cost;
-    return cpu > w->cpu ? cpu - w->cpu : 0;
+    return cpu;
+}
+
+/* Returns the CPU time of the program from the beginning of the window to NOW. */
+static uint64_t used_so_far(struct engine_run *run, uint64_t now)
+{
+    uint64_t cpu = read_cpu(run, now);
+    return cpu > run->window.cpu ? cpu - run->window.cpu : 0;
 }
 
 /* Returns how many threads ran recently, according to the sightings of the LENGTH ns before UNTIL,
@@ -322,57 +324,81 @@ static size_t entries_until(const struct perf_window *w, uint64_t time, size_t *
     return count;
 }
 
-void perf_window_look(struct engine_run *run)
+/* Returns whether a window that ends at CLOCK is long enough to be worth reading CPU time for. */
+static bool is_long(const struct engine_run *run, uint64_t clock)
 {
-    if (!ends_with_readings(run))
-        return;
-    run->window.looked = clock_now();
-    run->window.looked_cpu = perf_program_cpu(run);
+    uint64_t begin = begin_of(run);
+    return clock > begin && clock - begin >= run->window.length &&
+           (double)(clock - begin) >= run->sets.mean / 2;
 }
 
-/* The same as used_until, if power was looked at shortly before CLOCK. */
-static uint64_t used_since_look(const struct engine_run *run, uint64_t used, uint64_t clock,
-                                uint64_t now)
+/* CPU time per time between two looks. */
+static double rate_between(const struct perf_look *before, const struct perf_look *after)
 {
-    const struct perf_window *w = &run->window;
-    uint64_t looked = w->looked, before = w->looked_cpu > w->cpu ? w->looked_cpu - w->cpu : 0;
-    before = before < used ? before : used;
-    return before +
-           (uint64_t)((double)(used - before) * (double)(clock - looked) / (double)(now - looked));
+    double used = after->cpu > before->cpu ? (double)(after->cpu - before->cpu) : 0;
+    return after->clock > before->clock ? used / (double)(after->clock - before->clock) : 0;
 }
 
-/* Returns whether TIME is short compared with the window up to CLOCK, so that only little CPU time
- * is uncertain. */
-static bool is_short(const struct engine_run *run, uint64_t time, uint64_t clock)
+/* Returns the CPU time used in the first PART of the time between the last two looks [ns]. If the
+ * rate was another before, a thread is assumed to have started or stopped once in between. */
+static double used_in_part(const struct perf_window *w, double part)
 {
-    return SHORT * time <= clock - begin_of(run);
+    const struct perf_look *l = w->looks;
+    double ns = (double)(l[2].clock - l[1].clock), rate = rate_between(&l[1], &l[2]);
+    bool recent = l[0].clock > 0 && l[2].clock - l[1].clock >= (l[1].clock - l[0].clock) / 4;
+    double before = recent ? rate_between(&l[0], &l[1]) : rate;
+    double more = rate - before, step = fmax(1, fabs(more)), at = 1 - fabs(more) / step;
+    return ns * (before * part + copysign(step, more) * fmax(part - at, 0));
 }
 
-void perf_window_read(struct engine_run *run, uint64_t read)
+/* The CPU time at CLOCK, between the last two looks; time 0 if these are too far apart. */
+static struct raw_mark mark_at(const struct engine_run *run, uint64_t clock)
+{
+    const struct perf_look *before = &run->window.looks[1], *after = &run->window.looks[2];
+    if (before->clock < begin_of(run) || clock < before->clock || clock >= after->clock ||
+        SHORT * (after->clock - before->clock) > clock - begin_of(run))
+        return (struct raw_mark){0};
+    double part = (double)(clock - before->clock) / (double)(after->clock - before->clock);
+    return (struct raw_mark){clock - run->start,
+                             before->cpu + (uint64_t)used_in_part(&run->window, part)};
+}
+
+bool perf_window_look(struct engine_run *run, uint64_t read)
 {
     struct perf_window *w = &run->window;
-    uint64_t begin = begin_of(run), clock = run->start + read, now = clock_now();
-    w->every = read > w->read ? read - w->read : 0;
-    w->read = read;
-    if (!ends_with_readings(run) || read <= run->last || clock <= begin || now <= clock ||
-        (double)(clock - begin) < APART * run->sets.mean || clock - begin < w->length)
-        return;
-    bool looked = w->looked > begin && w->looked <= clock && is_short(run, now - w->looked, clock);
-    /* the next new value may be noticed sooner */
-    if (!looked && !is_short(run, now - clock, clock))
-        return;
-    size_t sightings, count = entries_until(w, read, &sightings);
-    uint64_t used = used_so_far(run, now);
-    used = looked ? used_since_look(run, used, clock, now) : used_until(run, used, clock, now);
-    w->clock = clock;
-    if (sightings == 0) { /* the CPU time belongs to the next sighting */
-        if ((double)used < (double)(read - run->last) / 2)
-            emit(run, read, 0);
-        return;
+    uint64_t now = clock_now(), clock = run->start + read;
+    if (read > 0) {
+        w->every = read > w->read ? read - w->read : 0;
+        w->read = read;
     }
-    w->cpu += used;
-    emit_entries(run, count, sightings, read, divided(run, used, true), busy_time(run, read, used));
-    fill(run, read);
+    if (!ends_with_readings(run) || !is_long(run, now))
+        return false;
+    w->looks[0] = w->looks[1];
+    w->looks[1] = w->looks[2];
+    w->looks[2] = (struct perf_look){now, read_cpu(run, now)};
+    if (read > 0 && is_long(run, clock))
+        w->mark = mark_at(run, clock);
+    return w->mark.time > 0;
+}
+
+void perf_window_mark(struct engine_run *run)
+{
+    struct perf_window *w = &run->window;
+    struct raw_mark mark = w->mark;
+    size_t sightings, count = entries_until(w, mark.time, &sightings);
+    uint64_t used = mark.cpu > w->cpu ? mark.cpu - w->cpu : 0;
+    w->mark.time = 0;
+    if (mark.time <= run->last || run->start + mark.time <= begin_of(run) ||
+        (sightings == 0 && (double)used > (double)(mark.time - run->last) / 2))
+        return; /* the CPU time belongs to the next sighting */
+    w->clock = run->start + mark.time;
+    if (sightings > 0) {
+        w->cpu += used;
+        emit_entries(run, count, sightings, mark.time, divided(run, used, false),
+                     busy_time(run, mark.time, used));
+    }
+    fill(run, mark.time);
+    run->hooks->mark(run->hooks->context, &mark);
 }
 
 void perf_window_close(struct engine_run *run, uint64_t time)

@@ -9,7 +9,7 @@
  * parts, which is more precise than charging its own interval to each. In a batch, a short interval
  * is followed by other short ones, so its own interval is charged to each sighting. CPU time of a
  * window that exceeds the intervals of a batch, up to two mean intervals for each CPU, is carried
- * over to the next window, unless power was read.
+ * over to the next window.
  *
  * The interval before a sample, with its energy, belongs to the sample. Therefore each sighting
  * gets the same fraction of the time in which some thread ran as of the CPU time, and idle time
@@ -23,8 +23,9 @@
  * followed. The power of a row then never exceeds that of the machine, because CPU time is at least
  * the time in which some thread ran.
  *
- * Windows also end at readings of power, unless these are more frequent than a few sightings. Then
- * each window of the power sensor has its own sightings and an exact CPU time.
+ * Windows also end at new values of power, and their CPU time is recorded: it is exact in each window
+ * of the power sensor, as far as the CPU time was read shortly before and after the new value. The
+ * times of rows do not depend on that: CPU time is carried over as at the end of other windows.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_WINDOW_H
@@ -63,7 +64,10 @@ struct perf_window {
     uint64_t cost;       /* smoothed cost of ending it [ns] */
     /* time of the last reading of power, and from the previous one to it [ns of the run] */
     uint64_t read, every;
-    uint64_t looked, looked_cpu; /* like CLOCK and CPU, when power was last looked at */
+    struct perf_look {
+        uint64_t clock, cpu; /* CLOCK_MONOTONIC and CPU time of the program [ns] */
+    } looks[3];              /* the latest times when power was looked at, the last one last */
+    struct raw_mark mark;    /* of the latest new value; time 0: none is waiting */
 };
 
 void perf_window_free(struct perf_window *window);
@@ -77,13 +81,12 @@ void perf_window_exec(struct perf_window *window, uint32_t pid, uint64_t time);
 void perf_window_rename(struct perf_window *window, struct perf_thread *thread, uint64_t time);
 /* Ends the window at UNTIL [ns of the run] if it is long enough, or in any case if AT_ONCE. */
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once);
-/* Power was looked at, and had no new value: notes the CPU time so far, if windows end at
- * readings. */
-void perf_window_look(struct engine_run *run);
-/* Power has a new value, of the time READ [ns of the run]: ends the window at READ, if it is long
- * enough to divide CPU time among sightings. Samples before READ then get the CPU time used before
- * READ, and later samples get the rest. */
-void perf_window_read(struct engine_run *run, uint64_t read);
+/* Power was looked at just now: notes the CPU time. READ: time of a new value [ns of the run]; 0:
+ * there was none. Returns whether the window shall end at READ, see perf_window_mark. */
+bool perf_window_look(struct engine_run *run, uint64_t read);
+/* Ends the window at the latest new value of power. To be called when all sightings before it have
+ * been added. */
+void perf_window_mark(struct engine_run *run);
 /* Delivers the last sample of the run, at TIME [ns of the run]: all remaining totals. */
 void perf_window_close(struct engine_run *run, uint64_t time);
 
