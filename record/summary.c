@@ -51,10 +51,10 @@ static void print_samples(const struct options *o, const struct engine_result *r
     if ((double)r->samples >= countable && r->late > r->samples / many_late)
         fprintf(stderr,
                 "sampler: %" PRIu64
-                " of the samples were late, for lack of real-time priority on busy "
-                "CPUs: shares of time may be wrong by %s\n",
+                " of the samples were late, because the sampler has no real-time priority and the "
+                "CPUs are busy: shares of time may be wrong by %s\n",
                 r->late,
-                r->reached < starving * o->engine.frequency ? "half and more" : "a few percent");
+                r->reached < starving * o->engine.frequency ? "half or more" : "a few percent");
     if (r->switching > r->wall / worth && r->switching >= min_switching)
         fprintf(
             stderr,
@@ -66,9 +66,9 @@ static void print_samples(const struct options *o, const struct engine_result *r
                 " new threads cost the command about %.3g s of CPU time\n",
                 r->creations, seconds_of(r->creation));
     if (r->left > 0)
-        fprintf(
-            stderr, "sampler: %zu process%s of the command still run%s, and %s no longer sampled\n",
-            r->left, r->left > 1 ? "es" : "", r->left > 1 ? "" : "s", r->left > 1 ? "are" : "is");
+        fprintf(stderr,
+                "sampler: %zu process%s of the command %s still running, and no longer sampled\n",
+                r->left, r->left > 1 ? "es" : "", r->left > 1 ? "are" : "is");
 }
 
 /* Returns the energy of the run beyond the energy PART [J]; 0 if the difference is only
@@ -157,8 +157,8 @@ void summary_print(const struct options *options, const struct engine *engine,
         print_energy(result, power, sampled, options->aggregate);
     if (power->apart != NULL)
         fprintf(stderr,
-                "sampler: not part of the value, as it may measure the same: %s; analyse it with "
-                "--value NAME\n",
+                "sampler: not included in the value, because it may measure the same part of the "
+                "machine: %s (--value NAME selects it)\n",
                 power->apart);
     if (options->debug)
         print_details(options, engine, result, power);
