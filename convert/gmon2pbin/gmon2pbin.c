@@ -108,7 +108,7 @@ static const struct argp parser = {
     .parser = parse,
     .args_doc = "[GMON...]",
     .doc = "Turn the gmon.out of a program built with -pg (glibc, OpenBSD, OP-TEE) into pbin; "
-           "several are added up.\v"
+           "several files are added up.\v"
            "Examples:\n"
            "  gmon2pbin -e ./program gmon.out | pbin-aggregate\n"
            "  gmon2pbin -e ./program gmon.out | pbin-callgraph --focus main\n"
