@@ -1109,7 +1109,7 @@ class Errors(Plot):
                 (["box", RUNS[0]], "several runs"),
                 (["compare", RUNS[0]], "needs a base"),
                 (["violin", RUNS[0], "--error=relative"], "needs a base"),
-                (["violin", *RUNS[:2], "--error=relative", "--format=html"], "not drawn as html"),
+                (["violin", *RUNS[:2], "--error=relative", "--format=html"], "cannot be drawn as html"),
                 (["violin", *RUNS[:3], "--error=relative", "--weight=other", "-o", "x.svg", "--script"], "needs a single other"),
                 (["bars", RUNS[0], "-o", "x.gif"], "unknown suffix, expected"),
                 (["flame", RUNS[0], "-o", "x.svg", "--script"], "--script has nothing to write"),
