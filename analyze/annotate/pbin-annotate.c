@@ -62,7 +62,8 @@ static const struct argp_option arguments[] = {
     {"context", KEY_CONTEXT, "N", EVERYDAY,
      "Show only hot lines and N lines around each (default: whole functions)", 1},
     {"level", KEY_LEVEL, "LEVEL", 0,
-     "Show all functions, and of the target only sums per binary or function, or line (default)",
+     "Show all functions, and for the target only sums (binary or function) or everything (line or "
+     "instruction, default)",
      1},
     {"external-level", KEY_EXTERNAL_LEVEL, "LEVEL", 0, "As --level, for all other binaries", 1},
     {"min", KEY_MIN, "LEVEL:METRIC=N", 0,
