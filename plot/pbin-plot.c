@@ -189,8 +189,8 @@ static enum error_function error_named(const char *name, struct argp_state *stat
     if (function < 0)
         argp_error(
             state,
-            "--error must be error, absolute, relative, absolute-relative, one of these with "
-            "weighted- before it, or correct, not '%s'",
+            "--error must be error, absolute, relative, absolute-relative, one of these with the "
+            "prefix weighted-, or correct, not '%s'",
             name);
     return (enum error_function)function;
 }
@@ -256,12 +256,12 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
     case KEY_THEME:
         o->picture.theme = theme_find(argument);
         if (o->picture.theme == NULL)
-            argp_error(state, "unknown theme '%s', expected light, dark or print", argument);
+            argp_error(state, "--theme must be light, dark or print, not '%s'", argument);
         return 0;
     case KEY_FORMAT:
         o->picture.format = argument;
         if (picture_find(argument) < 0)
-            argp_error(state, "unknown format '%s', expected svg, png, pdf, txt, sixel or html",
+            argp_error(state, "--format must be svg, png, pdf, txt, sixel or html, not '%s'",
                        argument);
         return 0;
     default:

@@ -167,7 +167,8 @@ static const char *model_name(size_t number)
 static void choose_model(struct attribution_options *rows, const char *argument,
                          struct argp_state *state)
 {
-    rows->weigh.model = energy_model_get(tool_choose(state, "energy model", model_name, argument));
+    rows->weigh.model =
+        energy_model_get(tool_choose(state, "--energy-model", model_name, argument));
     rows->fit = rows->weigh.model == NULL; /* profiles without the sums for it are rejected */
     rows->given |= rows->fit ? 0 : 1U << OPTION_MODEL;
 }

@@ -101,7 +101,7 @@ static void parse_minimum(struct annotate_options *a, const char *text, struct a
     mem_reserve(&a->minima, &a->minimum_capacity, a->minimum_count + 1, sizeof *a->minima);
     const char *expected = annotate_minimum_parse(text, &a->minima[a->minimum_count++]);
     if (expected != NULL)
-        argp_error(state, "--min '%s': expected %s", text, expected);
+        argp_error(state, "--min must have %s, not '%s'", expected, text);
 }
 
 static const struct tool_setting settings[] = {

@@ -41,6 +41,6 @@ const struct engine *engine_choose(const char *name, struct error *err)
     for (const struct engine *const *engine = engines; *engine != NULL; engine++)
         if (strcmp((*engine)->name, name) == 0)
             return (*engine)->available(err) == 0 ? *engine : NULL;
-    error_set_usage(err, NULL, "expected an engine, found '%s'", name);
+    error_set_usage(err, NULL, "--engine must be auto, perf or ptrace, not '%s'", name);
     return NULL;
 }

@@ -1171,7 +1171,7 @@ class Attach:
         for target in ("", "x", "1,x", "session:", "session:x", "0", "-1"):
             done = self.attach(target)
             self.assertEqual(done.returncode, 2, target)
-            self.assertRegex(done.stderr, "--attach: expected PID")
+            self.assertRegex(done.stderr, "--attach must be PID")
 
 
     def test_first_thread_has_ended(self):
