@@ -9,14 +9,14 @@
 
 #include "record/clock.h"
 
-/* if the run is not short, one part in this many is worth a line */
+/* if the run is not short: a larger fraction than 1 / this is reported */
 static const uint64_t worth = 100;
 static const uint64_t min_switching = SECOND / 1000;
 static const double much_kernel = 0.05; /* fraction of the CPU time */
-static const double much_less = 0.8;    /* fraction of the requested rate: less is worth a line */
-/* fraction of the requested rate: below it, the sampler seldom gets a CPU */
+static const double much_less = 0.8;    /* fraction of the requested rate: less is reported */
+/* fraction of the requested rate: below it, the sampler rarely gets a CPU */
 static const double starving = 0.5;
-static const uint64_t many_late = 20; /* one in this many samples: worth a line */
+static const uint64_t many_late = 20; /* more than one in this many samples: reported */
 static const double countable = 20;   /* samples: fewer are not enough for a rate */
 
 static double seconds_of(uint64_t ns)

@@ -1,6 +1,7 @@
 /* perf2pbin: recording of perf in, pbin out.
  *
- *   perf record -o perf.data ./program; perf2pbin perf.data      sample of thread 7 at 0x5581: 1 ms    ->    program, work
+ *   perf record -o perf.data ./program; perf2pbin perf.data
+ *   sample of thread 7 at 0x5581: 1 ms    ->    program, work
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 

@@ -270,8 +270,8 @@ static struct code_file *open_path(struct search *search, const char *path)
     return s->files[number];
 }
 
-/* Warns about a file without a recorded build-id that was written after the recording: any build of
- * the mapped size matches. */
+/* Warns about a file without a recorded build-id that was modified after the recording: any build
+ * of the mapped size matches. */
 static void check_age(struct code_maps *s, const struct map *m, const struct elf_file *image)
 {
     struct stat info;
