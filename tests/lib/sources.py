@@ -1,7 +1,7 @@
 """The includes of the C files of a tree, the lengths of their functions, and other checks.
 
 Every function takes the ROOT of a tree, so that a test can plant a fault in a scratch folder, and returns a
-list of findings, a text each: empty if all is well.
+list of findings, each a text; it is empty if there are none.
 
 SPDX-License-Identifier: MIT
 """
