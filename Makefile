@@ -214,7 +214,7 @@ help: ## list the targets
 # All warnings of clang come before it writes code, those of gcc do not.
 # Assembly in the preload library is checked later: it is built.
 WARNED := $(filter-out $(PRELOAD_FILES),$(C_FILES)) $(UNIT:$(BUILD)/%=%.c) $(DRIVER:$(BUILD)/%=%.c)
-warnings: $(if $(ASAN),programs,$(PRELOAD)) ## only look for warnings, with CC=clang-14
+warnings: $(if $(ASAN),programs,$(PRELOAD)) ## check for warnings only; use it with CC=clang-14
 	$(if $(ASAN),,$(Q)echo $(WARNED) | xargs -n 16 -P $(shell nproc) $(CC) $(ALL_CFLAGS) -fsyntax-only)
 	$(Q)$(CC) $(SAMPLE_FLAGS) -fsyntax-only $(wildcard samples/*.c)
 
@@ -227,23 +227,23 @@ check: ## install missing packages, build, run all tests; TEST=NAME: only tests 
 
 programs: all $(UNIT) $(DRIVER) $(if $(ASAN),$(if $(IS_CLANG),fuzzers)) ## build all that check runs
 
-check-only: all $(UNIT) $(DRIVER) ## as check, without looking for packages
+check-only: all $(UNIT) $(DRIVER) ## like check, without installing packages
 	$(if $(ASAN)$(DEBUG)$(filter-out fuzz%,$(TEST)),,@$(MAKE) --no-print-directory $(JOBS) CC=clang-14 ASAN=1 fuzzers)
 	BUILD=$(BUILD) tests/run -j $(if $(ASAN),4 --built,3) $(if $(TEST),-k '$(TEST)')
 
 fuzz: all ## fuzz every parser for 10^8 executions or FUZZ_SECONDS (default 7200) each; TARGET="raw ...": only these
 	BUILD=$(BUILD) tests/fuzz/fuzz $(TARGET)
 
-fuzz-coverage: ## how many lines of each parser the corpora of the fuzz targets reach
+fuzz-coverage: ## measure how many lines of each parser the fuzz corpora reach
 	tests/fuzz/fuzz --coverage $(TARGET)
 
-torture: all ## what the tools withstand (hours; TORTURE_SCALE=0.01: minutes), written to docs/robustness.md
+torture: all ## measure which loads and faults the tools withstand, for docs/robustness.md (hours; TORTURE_SCALE=0.01: minutes)
 	BUILD=$(BUILD) tests/torture/torture > docs/robustness.new && mv docs/robustness.new docs/robustness.md
 
 bench: all ## measure speed, as ratios
 	BUILD=$(BUILD) tests/bench/bench
 
-check-large: all ## names and lines of large programs beside llvm-symbolizer's; fetches a gigabyte of packages into LARGE
+check-large: all ## compare names and lines of large programs with llvm-symbolizer's; downloads a gigabyte of packages into LARGE
 	BUILD=$(BUILD) tests/symbols/large $(TARGET)
 
 bench-truth: all ## measure how far attributed energy is from the truth, in simulations (intervals in RUNS=100 runs)

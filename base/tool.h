@@ -94,10 +94,11 @@ void tool_only_input(struct argp_state *state, const char *what, const char **in
  * frees the list. */
 void tool_append(const char ***list, size_t *count, size_t *capacity, const char *argument);
 
-/* For parsers; a bad argument is a usage error. tool_choose returns the number of NAME, a WHAT,
- * among NAMES. tool_number and tool_whole return TEXT, given for OPTION, as a number or an integer
- * from LEAST to MOST. */
-size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name);
+/* For parsers; a bad argument is a usage error. tool_choose returns the number of NAME, given for
+ * OPTION, among NAMES. tool_number and tool_whole return TEXT, given for OPTION, as a number or an
+ * integer from LEAST to MOST. */
+size_t tool_choose(struct argp_state *state, const char *option, tool_names *names,
+                   const char *name);
 /* TEXT, given for OPTION, must be NO or YES; returns whether it is YES. */
 bool tool_either(struct argp_state *state, const char *option, const char *text, const char *no,
                  const char *yes);

@@ -168,7 +168,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         common->output = argument;
         return 0;
     case KEY_FORMAT:
-        tool_choose(state, "format", common->formats, argument);
+        tool_choose(state, "--format", common->formats, argument);
         common->format = argument;
         return 0;
     case KEY_DELIMITER:
@@ -297,7 +297,8 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
     limit_memory(((struct tool_common *)input)->max_memory);
 }
 
-size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name)
+size_t tool_choose(struct argp_state *state, const char *option, tool_names *names,
+                   const char *name)
 {
     char list[LIST_SIZE];
     size_t number = 0;
@@ -305,7 +306,7 @@ size_t tool_choose(struct argp_state *state, const char *what, tool_names *names
     while (names(number) != NULL && strcmp(names(number), name) != 0)
         number++;
     if (names(number) == NULL)
-        argp_error(state, "unknown %s '%s', expected %s", what, name, list);
+        argp_error(state, "%s must be %s, not '%s'", option, list, name);
     return number;
 }
 

@@ -33,8 +33,8 @@ error_t converter_parse(int key, char *argument, struct argp_state *state);
  * given. */
 void converter_check_time(const struct argp_state *state, uint64_t rate, double seconds);
 
-/* The main of the tool NAME: reads the command line with ARGP and the common options SHARED (enum tool_options), opens the input, and
- * converts it. Returns the exit status. */
+/* The main of the tool NAME: reads the command line with ARGP and the common options SHARED (enum
+ * tool_options), opens the input, and converts it. Returns the exit status. */
 int converter_main(struct converter *converter, const char *name, const struct argp *argp,
                    unsigned shared, int argc, char **argv);
 

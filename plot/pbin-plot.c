@@ -152,7 +152,7 @@ static void take_word(struct options *o, const char *word, struct argp_state *st
     if (o->picture.kind == NULL) {
         o->picture.kind = plot_kind_find(word);
         if (o->picture.kind == NULL)
-            argp_error(state, "unknown kind of plot '%s', expected one of --list", word);
+            argp_error(state, "unknown kind of plot '%s' (--list shows all kinds)", word);
         return;
     }
     if (o->words != NULL)
@@ -189,8 +189,8 @@ static enum error_function error_named(const char *name, struct argp_state *stat
     if (function < 0)
         argp_error(
             state,
-            "--error must be error, absolute, relative, absolute-relative, one of these with "
-            "weighted- before it, or correct, not '%s'",
+            "--error must be error, absolute, relative, absolute-relative, one of these with the "
+            "prefix weighted-, or correct, not '%s'",
             name);
     return (enum error_function)function;
 }
@@ -256,12 +256,12 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
     case KEY_THEME:
         o->picture.theme = theme_find(argument);
         if (o->picture.theme == NULL)
-            argp_error(state, "unknown theme '%s', expected light, dark or print", argument);
+            argp_error(state, "--theme must be light, dark or print, not '%s'", argument);
         return 0;
     case KEY_FORMAT:
         o->picture.format = argument;
         if (picture_find(argument) < 0)
-            argp_error(state, "unknown format '%s', expected svg, png, pdf, txt, sixel or html",
+            argp_error(state, "--format must be svg, png, pdf, txt, sixel or html, not '%s'",
                        argument);
         return 0;
     default:
@@ -310,7 +310,7 @@ static void check(const struct options *o, struct argp_state *state)
     if (o->list)
         return;
     if (o->picture.kind == NULL) {
-        argp_error(state, "missing kind of plot, expected one of --list");
+        argp_error(state, "missing kind of plot (--list shows all kinds)");
         return; /* argp_error does not return, but the compiler does not know */
     }
     if (o->picture.script && (o->picture.output == NULL || strcmp(o->picture.output, "-") == 0))
@@ -335,7 +335,7 @@ static void check(const struct options *o, struct argp_state *state)
         argp_error(state, "timeline shows power and threads or, with --metric=time, only threads; "
                           "not samples");
     if (!isnan(o->plot.start) && !isnan(o->plot.end) && o->plot.start >= o->plot.end)
-        argp_error(state, "--start must be less than --end");
+        argp_error(state, "--end must be greater than --start");
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)

@@ -101,8 +101,8 @@ static bool is_own_svg(const struct plot_kind *kind, const struct plot *plot)
 static int check_output(const struct picture_request *r, enum picture picture, struct error *err)
 {
     if (picture == PICTURE_HTML && !r->kind->draws_page)
-        return error_set_usage(err, r->output, "%s is not drawn as html, only %s", r->kind->name,
-                               "bars, compare, timeline, heatmap, flame and hist");
+        return error_set_usage(err, r->output, "%s cannot be drawn as html, only %s can",
+                               r->kind->name, "bars, compare, timeline, heatmap, flame and hist");
     if (picture == PICTURE_HTML && r->script)
         return error_set_usage(err, r->output,
                                "html is not drawn by gnuplot: --script has nothing to write");

@@ -21,8 +21,9 @@ struct busy {
 void busy_open(struct busy *busy);
 void busy_close(struct busy *busy);
 /* Returns the CPU time of all processes since the machine started [ns], in steps of a clock tick
- * (10 ms); NOW is CLOCK_MONOTONIC. 0: unknown. From the first call on, it is the time in which CPUs were not idle, which the
- * kernel measures: it counts CPU time only at its ticks, and programs that timers wake, such as the sampler, run between them. */
+ * (10 ms); NOW is CLOCK_MONOTONIC. 0: unknown. After the first call, it is the time in which CPUs
+ * were not idle, which the kernel measures exactly; it counts CPU time only at its ticks, and misses
+ * programs that timers wake between ticks, such as the sampler. */
 uint64_t busy_read(struct busy *busy, uint64_t now);
 
 /* The CPU time during a run, for values that are delivered after it: a point every 20 ms, less

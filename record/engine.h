@@ -99,7 +99,7 @@ struct engine_result {
     bool gave_way; /* the rate was reduced for max_overhead */
     /* because of max_overhead, whole CPUs were sampled while threads were created fast */
     bool wide;
-    bool sparse;       /* ... or threads were sampled only in a part of the time */
+    bool sparse;       /* ... or threads were sampled for only part of the time */
     bool throttled;    /* the rate was reduced by a limit of the kernel */
     bool user_only;    /* time in the kernel was not sampled: it is attributed to user code */
     uint64_t wall;     /* from start to end [ns] */

@@ -104,7 +104,7 @@ static double number(struct argp_state *state, const char *text, const char *wha
 {
     double value = 0;
     if (!parse_double(text, low, high, &value))
-        argp_error(state, "%s: expected a number from %g to %g, found '%s'", what, low, high, text);
+        argp_error(state, "%s must be a number from %g to %g, not '%s'", what, low, high, text);
     return value;
 }
 
@@ -127,7 +127,7 @@ static void set_baseline(struct argp_state *state, struct power_options *power, 
     double value = strtod(text, &end);
     bool watts = strcmp(end, "W") == 0, seconds = *end == '\0' || strcmp(end, "s") == 0;
     if (end == text || !(value > 0) || !(value <= 1e6) || !(watts || seconds))
-        argp_error(state, "--baseline: expected seconds (2s) or watts (12.5W), found '%s'", text);
+        argp_error(state, "--baseline must be seconds (2s) or watts (12.5W), not '%s'", text);
     power->baseline_seconds = seconds ? value : 0;
     power->baseline_w = watts ? value : 0;
 }
@@ -180,12 +180,13 @@ static void set_out(struct argp_state *state, struct options *options, const cha
     if (strcmp(path, "-") == 0)
         argp_error(state, "-o: the standard output belongs to the command: name a file");
     if (path[0] == '\0')
-        argp_error(state, "-o: expected the name of a file, found ''");
+        argp_error(state, "-o must be the name of a file, not ''");
     for (const char *at = path; *at != '\0'; at++) {
         if (*at != '%')
             buffer_u8(&name, (uint8_t)*at);
         else if (!put_pattern(&name, *++at))
-            argp_error(state, "-o: expected %%p, %%h, %%r, %%t or %%%% in the name, found '%s'",
+            argp_error(state,
+                       "-o must be a name with %% only in %%p, %%h, %%r, %%t or %%%%, not '%s'",
                        path);
     }
     free(options->out);
@@ -225,7 +226,7 @@ static void finish(struct argp_state *state, struct parsing *parsing)
     if (options->command == NULL && !attached)
         argp_error(state, "no command given: sampler [-o FILE] -- COMMAND [ARGUMENT...]");
     if (options->command != NULL && attached)
-        argp_error(state, "--attach: expected no command, found '%s'", options->command[0]);
+        argp_error(state, "--attach cannot be combined with a command ('%s')", options->command[0]);
     if (options->aggregate && options->out == NULL)
         argp_error(state, "-a: no output given: sampler -a -o FILE -- COMMAND [ARGUMENT...]");
     check_sources(state, parsing);
@@ -257,7 +258,7 @@ static bool take_engine_option(int key, char *arg, struct argp_state *state)
         engine->duration = number(state, arg, "--duration", 1e-3, max_seconds);
         return true;
     case KEY_ENGINE:
-        tool_choose(state, "engine", engine_name, arg);
+        tool_choose(state, "--engine", engine_name, arg);
         parsing->options->engine_name = arg;
         return true;
     case KEY_EVENT:

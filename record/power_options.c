@@ -16,7 +16,7 @@ static void add_source(struct power_parsing *parsing, const char *spec, struct a
     if (source == NULL)
         argp_error(state, "%s", err.text);
     if (power->count == MAX_POWER_SOURCES)
-        argp_error(state, "-p: expected %d sources at most", MAX_POWER_SOURCES);
+        argp_error(state, "at most %d sources can be given (-p)", MAX_POWER_SOURCES);
     struct power_source *added = &power->sources[power->count];
     *added = (struct power_source){.source = source, .spec = spec, .request = {.kind = -1}};
     if (power->count++ == 0)
@@ -36,8 +36,7 @@ static int kind_of(struct argp_state *state, const char *name)
 {
     int kind = pmu_kind_parse(name);
     if (kind <= PMU_NONE)
-        argp_error(state, "--pmu-kind: expected current, voltage, power or custom, found '%s'",
-                   name);
+        argp_error(state, "--pmu-kind must be current, voltage, power or custom, not '%s'", name);
     return kind;
 }
 
@@ -45,7 +44,7 @@ static uint64_t whole(struct argp_state *state, const char *text, const char *wh
 {
     uint64_t value = 0;
     if (!parse_unsigned(text, 1, most, &value))
-        argp_error(state, "%s: expected an integer >= 1, found '%s'", what, text);
+        argp_error(state, "%s must be an integer >= 1, not '%s'", what, text);
     return value;
 }
 
@@ -54,8 +53,8 @@ static double offset_of(struct argp_state *state, const char *text)
     const double most = 1e10;
     double value = 0;
     if (!parse_double(text, -most, most, &value))
-        argp_error(state, "--clock-offset: expected a number from %g to %g, found '%s'", -most,
-                   most, text);
+        argp_error(state, "--clock-offset must be a number from %g to %g, not '%s'", -most, most,
+                   text);
     return value;
 }
 

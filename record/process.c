@@ -50,8 +50,8 @@ bool process_proc_is_own(void)
 }
 
 /* The file is the namespace of future children. On kernels on which an exec does not enter it
- * (before Linux 6.3), this process is in the namespace from which it was created, which rarely
- * differs in its offset. */
+ * (before Linux 6.3), this process is in the namespace from which it was created, whose offset is
+ * rarely different. */
 int64_t process_clock_offset(void)
 {
     char text[256], own[64] = "", next[64] = "";

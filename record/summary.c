@@ -9,14 +9,14 @@
 
 #include "record/clock.h"
 
-/* if the run is not short, one part in this many is worth a line */
+/* if the run is not short: a larger fraction than 1 / this is reported */
 static const uint64_t worth = 100;
 static const uint64_t min_switching = SECOND / 1000;
 static const double much_kernel = 0.05; /* fraction of the CPU time */
-static const double much_less = 0.8;    /* fraction of the requested rate: less is worth a line */
-/* fraction of the requested rate: below it, the sampler seldom gets a CPU */
+static const double much_less = 0.8;    /* fraction of the requested rate: less is reported */
+/* fraction of the requested rate: below it, the sampler rarely gets a CPU */
 static const double starving = 0.5;
-static const uint64_t many_late = 20; /* one in this many samples: worth a line */
+static const uint64_t many_late = 20; /* more than one in this many samples: reported */
 static const double countable = 20;   /* samples: fewer are not enough for a rate */
 
 static double seconds_of(uint64_t ns)
@@ -51,10 +51,10 @@ static void print_samples(const struct options *o, const struct engine_result *r
     if ((double)r->samples >= countable && r->late > r->samples / many_late)
         fprintf(stderr,
                 "sampler: %" PRIu64
-                " of the samples were late, for lack of real-time priority on busy "
-                "CPUs: shares of time may be wrong by %s\n",
+                " of the samples were late, because the sampler has no real-time priority and the "
+                "CPUs are busy: shares of time may be wrong by %s\n",
                 r->late,
-                r->reached < starving * o->engine.frequency ? "half and more" : "a few percent");
+                r->reached < starving * o->engine.frequency ? "half or more" : "a few percent");
     if (r->switching > r->wall / worth && r->switching >= min_switching)
         fprintf(
             stderr,
@@ -66,9 +66,9 @@ static void print_samples(const struct options *o, const struct engine_result *r
                 " new threads cost the command about %.3g s of CPU time\n",
                 r->creations, seconds_of(r->creation));
     if (r->left > 0)
-        fprintf(
-            stderr, "sampler: %zu process%s of the command still run%s, and %s no longer sampled\n",
-            r->left, r->left > 1 ? "es" : "", r->left > 1 ? "" : "s", r->left > 1 ? "are" : "is");
+        fprintf(stderr,
+                "sampler: %zu process%s of the command %s still running, and no longer sampled\n",
+                r->left, r->left > 1 ? "es" : "", r->left > 1 ? "are" : "is");
 }
 
 /* Returns the energy of the run beyond the energy PART [J]; 0 if the difference is only
@@ -157,8 +157,8 @@ void summary_print(const struct options *options, const struct engine *engine,
         print_energy(result, power, sampled, options->aggregate);
     if (power->apart != NULL)
         fprintf(stderr,
-                "sampler: not part of the value, as it may measure the same: %s; analyse it with "
-                "--value NAME\n",
+                "sampler: not included in the value, because it may measure the same part of the "
+                "machine: %s (--value NAME selects it)\n",
                 power->apart);
     if (options->debug)
         print_details(options, engine, result, power);

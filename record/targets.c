@@ -26,7 +26,8 @@ void targets_free(struct targets *targets)
 static int add(struct targets *targets, pid_t id, struct error *err)
 {
     if (targets->count == MAX_TARGETS)
-        return error_set_usage(err, NULL, "--attach: expected at most %d processes", MAX_TARGETS);
+        return error_set_usage(err, NULL, "--attach can be given at most %d processes",
+                               MAX_TARGETS);
     mem_reserve(&targets->list, &targets->capacity, targets->count + 1, sizeof *targets->list);
     targets->list[targets->count++] = id;
     return 0;
@@ -44,7 +45,7 @@ static bool parse_id(const char *text, pid_t *id)
 static int malformed(const char *text, struct error *err)
 {
     return error_set_usage(
-        err, NULL, "--attach: expected PID[,TID...], session:SID or cgroup:PATH, found '%s'", text);
+        err, NULL, "--attach must be PID[,TID...], session:SID or cgroup:PATH, not '%s'", text);
 }
 
 static int add_list(struct targets *targets, const char *text, struct error *err)

@@ -2,8 +2,8 @@
  *
  *   periodic PERIOD SHARE SECONDS       period in us of CPU time; part of it in periodic_a; length in s of CPU time
  *
- * Prints the actual period [ns] and the number of periods. Both functions take the same time for the same number of loops,
- * so that the share is exact on every machine.
+ * Prints the actual period [ns] and the number of periods. Both functions take the same time for
+ * the same number of loops, so that the share is exact on every machine.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>

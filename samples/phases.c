@@ -1,9 +1,10 @@
 /* A program whose power is known, and the energy counter that follows it.
  *
- *   phases FILE counter MS &                 keeps FILE.uj, updated every MS milliseconds, until the program below has ended
+ *   phases FILE counter MS &                 keeps FILE.uj, updated every MS ms, until the program below ends
  *   phases FILE run SECONDS MS10 MS20 IDLE   again and again: phase_10 for MS10 ms, phase_20 for MS20, sleep for IDLE
  *
- * The machine draws 4 W, phase_10 10 W more and phase_20 20 W more while they have a CPU. Prints the energy of each [J].
+ * The machine draws 4 W, phase_10 10 W more and phase_20 20 W more while they have a CPU. Prints
+ * the energy of each [J].
  * SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <inttypes.h>

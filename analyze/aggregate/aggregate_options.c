@@ -63,9 +63,8 @@ static const struct argp_option arguments[] = {
     {"ci", KEY_CI, NULL, 0,
      "Show approximate 95 % confidence intervals of times, energies and shares", 1},
     {"static", KEY_STATIC, "W", OPTION_ARG_OPTIONAL,
-     "Also show energy as static + dynamic: what the machine draws anyway, at the recorded "
-     "baseline "
-     "or W watts, or the idle energy of --energy-model=fit, and the rest",
+     "Also divide energy into static (used even without the program: at the recorded baseline or W "
+     "watts, or the idle energy of --energy-model=fit) and dynamic (the rest)",
      1},
     {"fractions", KEY_FRACTIONS, NULL, 0,
      "Time, samples, entries and energy as fractions of their totals", 1},
@@ -168,7 +167,8 @@ static const char *model_name(size_t number)
 static void choose_model(struct attribution_options *rows, const char *argument,
                          struct argp_state *state)
 {
-    rows->weigh.model = energy_model_get(tool_choose(state, "energy model", model_name, argument));
+    rows->weigh.model =
+        energy_model_get(tool_choose(state, "--energy-model", model_name, argument));
     rows->fit = rows->weigh.model == NULL; /* profiles without the sums for it are rejected */
     rows->given |= rows->fit ? 0 : 1U << OPTION_MODEL;
 }
@@ -296,7 +296,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (o->selection.start > o->selection.end)
-            argp_error(state, "--end is before --start");
+            argp_error(state, "--end must not be less than --start");
         if (o->watts > 0 && o->aggregate.rows.fit)
             argp_error(state,
                        "--static takes no power with --energy-model=fit, which estimates it");

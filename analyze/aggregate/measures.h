@@ -1,5 +1,5 @@
-/* Measures of the rows of an aggregate (pbin.5): typed columns beside time and energy, such as calls and their durations.
- * Memory grows with the number of values.
+/* Measures of the rows of an aggregate (pbin.5): typed columns beside time and energy, such as
+ * calls and their durations. Memory grows with the number of values.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_MEASURES_H
 #define ANALYZE_AGGREGATE_MEASURES_H

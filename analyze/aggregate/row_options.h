@@ -23,8 +23,8 @@ void external_keys_option(struct pbin_keys *keys, const char *list, struct argp_
 #define KERNEL_OPTION(key, group)                                                                  \
     {                                                                                              \
         "kernel", key, "WHO", 0,                                                                   \
-            "Count time in the kernel as its own (default), or as that of the caller: the user "   \
-            "code that called it",                                                                 \
+            "Charge time in the kernel to the kernel (own, default), or to the user code that "    \
+            "called it (caller)",                                                                  \
             group                                                                                  \
     }
 /* Parses ARGUMENT of --kernel, and sets the bit of this option in *GIVEN. */

@@ -62,7 +62,8 @@ static const struct argp_option arguments[] = {
     {"context", KEY_CONTEXT, "N", EVERYDAY,
      "Show only hot lines and N lines around each (default: whole functions)", 1},
     {"level", KEY_LEVEL, "LEVEL", 0,
-     "Show all functions, and of the target only sums per binary or function, or line (default)",
+     "Show all functions, and for the target only sums (binary or function) or everything (line or "
+     "instruction, default)",
      1},
     {"external-level", KEY_EXTERNAL_LEVEL, "LEVEL", 0, "As --level, for all other binaries", 1},
     {"min", KEY_MIN, "LEVEL:METRIC=N", 0,
@@ -100,7 +101,7 @@ static void parse_minimum(struct annotate_options *a, const char *text, struct a
     mem_reserve(&a->minima, &a->minimum_capacity, a->minimum_count + 1, sizeof *a->minima);
     const char *expected = annotate_minimum_parse(text, &a->minima[a->minimum_count++]);
     if (expected != NULL)
-        argp_error(state, "--min '%s': expected %s", text, expected);
+        argp_error(state, "--min must have %s, not '%s'", expected, text);
 }
 
 static const struct tool_setting settings[] = {

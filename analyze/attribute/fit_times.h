@@ -27,7 +27,7 @@ struct fit_mean {
     bool begins, ends; /* within this stretch */
 };
 
-/* The looks at a thread in a stretch. */
+/* The sightings of a thread in a stretch. */
 struct fit_looks {
     double cpu_ns, ns, spread; /* CPU time; intervals in which it ran; their differences */
     double open_ns;            /* time it seemed to run since it was last seen running */

@@ -73,8 +73,8 @@ void fit_own_add_threads(struct fit_windows *windows);
  * are too many. */
 bool fit_scattered_is(const struct fit_windows *windows, bool *with_next);
 
-/* Joins windows until they are long compared with the looks that share CPU time. The ends of
- * windows do not depend on which looks found threads running. */
+/* Joins windows until they are long compared with the sightings that share CPU time. The ends of
+ * windows do not depend on which sightings found threads running. */
 void fit_scattered_join(const struct fit_windows *windows, bool *with_next);
 
 /* Does the same as fit_add_lines in this case. */

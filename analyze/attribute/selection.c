@@ -17,7 +17,7 @@ const char *selection_add(struct selection *s, const char *text, bool exclude)
     if (text[length] == '\0')
         return "is neither KEY=GLOB nor KEY~REGEX";
     if (filter.key < 0)
-        return "begins with an unknown key";
+        return "begins with an unknown key (--help lists the keys under -k)";
     const char *key = pbin_key_get((size_t)filter.key)->name;
     filter.is_function = strcmp(key, "function") == 0 || strcmp(key, "inline") == 0;
     int wrong = 0;

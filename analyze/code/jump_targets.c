@@ -57,7 +57,9 @@ void jump_targets_read(struct jump_targets *t, const char *binary, struct report
     if (err.text[0] != '\0')
         report_warning(reporter, "%s: targets of jumps are lost: %s", path, err.text);
     else if (in != NULL && t->count == 0)
-        report_warning(reporter, "%s: no line with the addresses of a jump and its target", path);
+        report_warning(
+            reporter,
+            "%s: expected lines with the addresses of a jump and of its target, found none", path);
     if (t->count > 0)
         qsort(t->items, t->count, sizeof *t->items, compare);
     csv_free(&csv);

@@ -132,11 +132,12 @@ static void put_condition(struct compare_command *o, const char *text, struct ar
         argp_error(state, "--fail-if '%s': %s", text, wrong);
 }
 
-/* Returns NUMBER. A negative number is reported as an unknown name. */
-static int known(struct argp_state *state, const char *option, const char *argument, int number)
+/* Returns NUMBER. If it is negative, ARGUMENT of OPTION is none of NAMES: a usage error. */
+static int known(struct argp_state *state, const char *option, const char *names,
+                 const char *argument, int number)
 {
     if (number < 0)
-        argp_error(state, "unknown --%s '%s'; see --help", option, argument);
+        argp_error(state, "%s must be %s, not '%s'", option, names, argument);
     return number;
 }
 
@@ -252,7 +253,8 @@ static error_t parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_SORT:
         o->report.sort =
-            (enum compare_sort)known(state, "sort", argument, compare_sort_parse(argument));
+            (enum compare_sort)known(state, "--sort", "difference, base, other, ratio, p or key",
+                                     argument, compare_sort_parse(argument));
         return 0;
     case KEY_WEIGHT:
         o->report.other_weights = tool_either(state, "--weight", argument, "base", "other");
@@ -294,18 +296,27 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         map_binary_option(&o->maps, &o->compare.rules.map_count, &o->map_capacity, argument, state);
         return 0;
     case KEY_METRIC:
-        o->report.metric = (enum compare_metric)known(
-            state, "metric", argument, compare_metric_parse(argument, strlen(argument)));
+        o->report.metric =
+            (enum compare_metric)known(state, "--metric",
+                                       "time, energy, power, samples, execution-time, share, "
+                                       "samples-share, calls, inclusive or call-time",
+                                       argument, compare_metric_parse(argument, strlen(argument)));
         return 0;
     case KEY_ERROR:
         o->report.has_error = true;
         o->report.error =
-            (enum error_function)known(state, "error", argument, error_function_parse(argument));
+            (enum error_function)known(state, "--error",
+                                       "error, absolute, relative, absolute-relative, one of these "
+                                       "with the prefix weighted-, or correct",
+                                       argument, error_function_parse(argument));
         return 0;
     case KEY_AGGREGATE:
         o->report.has_error = o->common.table.total = true; /* the total shows the aggregate */
-        o->report.aggregate = (enum error_aggregate)known(state, "aggregate", argument,
-                                                          error_aggregate_parse(argument));
+        o->report.aggregate =
+            (enum error_aggregate)known(state, "--aggregate",
+                                        "sum, min, max, mean, weighted-mean, rmse, weighted-rmse, "
+                                        "relative, error, relative-baseline or error-baseline",
+                                        argument, error_aggregate_parse(argument));
         return 0;
     case KEY_FAIL:
         put_condition(o, argument, state);

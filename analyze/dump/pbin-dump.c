@@ -92,7 +92,7 @@ static void check(const struct options *o, struct argp_state *state)
     if (o->has_times && !is_over_time(o->dump))
         argp_error(state, "--start and --end need --samples, --per-thread, --gantt or --readings");
     if (o->request.start > o->request.end)
-        argp_error(state, "--end is before --start");
+        argp_error(state, "--end must not be less than --start");
     if (o->has_keys && o->dump != dump_per_thread && o->dump != dump_gantt)
         argp_error(state, "-k needs --per-thread or --gantt");
     if ((o->request.interpolate > 0 || o->request.no_threads) && o->dump != dump_per_thread)

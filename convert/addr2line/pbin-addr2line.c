@@ -58,7 +58,7 @@ static const struct argp_option arguments[] = {
     {"fill-addresses", KEY_FILL, NULL, 0,
      "Add a row to the CSV file for each instruction whose address it does not have", 1},
     {"fill-columns", KEY_FILL_COLUMNS, "VALUE", 0,
-     "In these rows, VALUE is in all other columns (default: nothing)", 1},
+     "Put VALUE into the other columns of these rows (default: leave them empty)", 1},
     {0, 0, NULL, 0, "Output:", 2},
     {"addresses", 'a', NULL, 0, "Each address before its function and line", 2},
     {"functions", 'f', NULL, EVERYDAY, "The function", 2},

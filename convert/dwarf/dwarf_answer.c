@@ -1,4 +1,4 @@
-/* Checks the answers of a worker, and joins them to one.
+/* Checks the answers of a worker, and combines them into one.
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_answer.h"
 

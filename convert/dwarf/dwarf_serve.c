@@ -473,8 +473,8 @@ static void *work(void *context)
     return NULL; /* never */
 }
 
-/* Starts the other thread. Returns false if it cannot be created. Each thread has a heap of its
- * own; without a limit for heaps, glibc would request the number of processors, and the sandbox
+/* Starts the other thread. Returns false if it cannot be created. Each thread has a separate
+ * heap; without a limit for heaps, glibc would request the number of processors, and the sandbox
  * would end the process. */
 static bool start_other(struct crew *c)
 {

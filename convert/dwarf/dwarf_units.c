@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* Most units have a table of their own; a shared table (dwz, LTO) is compiled only once. */
+/* Most units have a separate table; a shared table (dwz, LTO) is compiled only once. */
 const struct abbrevs *dwarf_unit_abbrevs(struct dwarf_units *units, struct unit *unit)
 {
     const struct dwarf_encoding *e = &unit->encoding;

@@ -80,7 +80,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_DIALECT:
         o->gmon.dialect =
-            (enum gmon_dialect)(GMON_GNU + tool_choose(state, "dialect", dialect_name, argument));
+            (enum gmon_dialect)(GMON_GNU + tool_choose(state, "--dialect", dialect_name, argument));
         return 0;
     case KEY_BITS:
         o->gmon.bits = tool_either(state, "--bits", argument, "32", "64") ? 64 : 32;
@@ -108,7 +108,7 @@ static const struct argp parser = {
     .parser = parse,
     .args_doc = "[GMON...]",
     .doc = "Turn the gmon.out of a program built with -pg (glibc, OpenBSD, OP-TEE) into pbin; "
-           "several are added up.\v"
+           "several files are added up.\v"
            "Examples:\n"
            "  gmon2pbin -e ./program gmon.out | pbin-aggregate\n"
            "  gmon2pbin -e ./program gmon.out | pbin-callgraph --focus main\n"

@@ -1,6 +1,7 @@
 /* gperf2pbin: CPU profile of gperftools in, pbin out.
  *
- *   CPUPROFILE=out LD_PRELOAD=libprofiler.so ./program      3 samples at 0x5581, period 10 ms    ->    program, work: 0.03 s
+ *   CPUPROFILE=out LD_PRELOAD=libprofiler.so ./program
+ *   3 samples at 0x5581, period 10 ms    ->    program, work: 0.03 s
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>

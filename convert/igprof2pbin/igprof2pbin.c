@@ -6,7 +6,9 @@
 #include "convert/igprof2pbin/igprof_rows.h"
 
 static const struct argp_option arguments[] = {
-    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1}, {0}};
+    {0, 0, NULL, 0, "Input:", 1},
+    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1},
+    {0}};
 
 static const struct argp parser = {
     .options = arguments,

@@ -1,5 +1,5 @@
-/* pbin2gmon: any pbin with program counters in, gmon.out out: gprof and its friends show a program that was never
- * built with -pg.
+/* pbin2gmon: any pbin with program counters in, gmon.out out: gprof and similar tools show a
+ * program that was never built with -pg.
  *
  *   pbin2gmon run.pbin -o gmon.out && gprof ./program gmon.out
  * SPDX-License-Identifier: MIT */

@@ -1,6 +1,7 @@
 /* perf2pbin: recording of perf in, pbin out.
  *
- *   perf record -o perf.data ./program; perf2pbin perf.data      sample of thread 7 at 0x5581: 1 ms    ->    program, work
+ *   perf record -o perf.data ./program; perf2pbin perf.data
+ *   sample of thread 7 at 0x5581: 1 ms    ->    program, work
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
@@ -10,12 +11,12 @@
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Input:", 1},
     {"event", 'e', "EVENT", EVERYDAY,
-     "Use the samples of this event; may be repeated (default: the first that counts time or "
-     "cycles, else the first)",
+     "Use the samples of this event, repeatable (default: the first event that counts time or "
+     "cycles, else the first event)",
      1},
     {"rate", 'r', "HZ", EVERYDAY,
-     "Samples per second of CPU time (default: periods of cpu-clock and task-clock, for other "
-     "events the requested frequency)",
+     "Samples per second of CPU time (default: the period of cpu-clock and task-clock, the "
+     "requested frequency of other events)",
      1},
     {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: that of the file)", 1},
     {0, 0, NULL, 0, "Symbols:", ELF_GROUP},

@@ -234,8 +234,9 @@ static void explain_times(const struct conversion *c, const struct perf_event *e
                            c->file, events[i].name, remedy);
         else if (!c->untimed && !events[i].counts_cycles)
             report_warning(c->reporter,
-                           "%s: event %.64s does not count time: each sample has 1/%" PRIu64
-                           " s, but the program may have run longer or shorter for it %s",
+                           "%s: event %.64s does not count time: each sample is charged "
+                           "1/%" PRIu64
+                           " s, although the program may have run for more or less time %s",
                            c->file, events[i].name, events[i].frequency, remedy);
     }
 }
@@ -254,7 +255,7 @@ static void explain(const struct conversion *c)
         char *list = list_events(events, c->meaning_count, c->meanings, false);
         report_warning(c->reporter,
                        "%s: uses event %s; %" PRIu64
-                       " samples of other events are left out (-e chooses): %s",
+                       " samples of other events are left out (-e EVENT selects one): %s",
                        c->file, used, c->other, list);
         free(used);
         free(list);

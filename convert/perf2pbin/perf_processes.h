@@ -34,7 +34,7 @@ struct perf_processes {
 /* Zero a struct perf_processes and set START to begin. perf_processes_free frees it. */
 void perf_processes_free(struct perf_processes *processes);
 
-/* Starts again: the same records will follow, from the first one on. */
+/* Starts again: the same records will follow, beginning with the first one. */
 void perf_processes_again(struct perf_processes *processes);
 
 /* Processes a record other than a sample; records must be in order of time. */

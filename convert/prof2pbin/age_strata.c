@@ -104,7 +104,7 @@ static void divide_among_strata(struct stratum *strata, size_t count, uint64_t c
         uint64_t due_ns = division_scale(base_ns, known_so_far_ns, known_ns);
         if (base_ns < cpu_ns)
             due_ns += (uint64_t)((double)(cpu_ns - base_ns) * (missing_so_far / missing));
-        if (i + 1 == count || due_ns > cpu_ns) /* a double may be rounded up from 2^53 ns on */
+        if (i + 1 == count || due_ns > cpu_ns) /* doubles of 2^53 ns or more may be rounded up */
             due_ns = cpu_ns;
         strata[i].known_ns = due_ns - given_ns;
         given_ns = due_ns;

@@ -43,7 +43,7 @@ struct pool {
 };
 
 /* Divides the CPU time of each of the POOL_COUNT POOLS: each sighting of THREADS in a pool gets a
- * stretch of its own, in place of the thread's stretches, and its thread gets their sum. In a
+ * separate stretch, in place of the thread's stretches, and its thread gets their sum. In a
  * complete pool, threads keep their CPU time, and these stretches are scaled to it: time is divided
  * alternately among strata and threads. POOL_OF[i] is the number of the pool of thread i, SIZE_MAX
  * for none. */

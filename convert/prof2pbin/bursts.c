@@ -16,7 +16,7 @@ struct burst {
 };
 
 struct bursts {
-    size_t first; /* first stretch from which on all bursts are known */
+    size_t first; /* number of the first stretch from which all bursts are known */
     struct burst *list;
     size_t count, capacity;
     uint64_t *ages_ns; /* of sightings: CPU time since their burst began */

@@ -21,21 +21,21 @@
 
 #include "convert/prof2pbin/weighed_thread.h"
 
-/* BURST_POOL, POOL_BURSTS: the least numbers of sightings and bursts in a pool. A pool with fewer
+/* BURST_POOL, POOL_BURSTS: the minimum numbers of sightings and bursts in a pool. One with fewer
  * than MIN_BURSTS bursts remains unchanged, and so does a pool whose bursts are shorter than
  * MIN_BURST_NS on average: the part that they use in the kernel, unseen, is too large. */
 enum { BURST_POOL = 256, POOL_BURSTS = 16, MIN_BURSTS = 8 };
 #define MIN_BURST_NS UINT64_C(1000000)
 
 /* Called while samples are measured: T sleeps, or was seen running. ALONE: this sighting is a
- * stretch of its own, after a gap. */
+ * separate stretch, after a gap. */
 void bursts_sleep(struct weighed_thread *t);
 void bursts_see(struct weighed_thread *t, bool alone);
 /* Called when all stretches of T are complete and have the CPU time that was measured. */
 void bursts_end(struct weighed_thread *t);
 
-/* Gives sightings of T stretches of their own. KEEP: T->equal gets the stretches of T, instead of
- * these being freed. */
+/* Gives each sighting of T a separate stretch. KEEP: T->equal gets the previous stretches of T,
+ * which are freed otherwise. */
 void bursts_divide(struct weighed_thread *t, bool keep);
 
 /* Frees T->bursts. */

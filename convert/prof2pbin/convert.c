@@ -448,7 +448,7 @@ static int weigh(struct conversion *c, struct error *err)
     if (c->weights.missed > 0)
         report_warning(c->reporter,
                        "%s: %zu thread%s used %.3g s of CPU time and %s never sampled: "
-                       "too much to be chance, it is in " LABEL_UNSAMPLED,
+                       "too much to be due to chance; this time is in " LABEL_UNSAMPLED,
                        stream_name(c->raw->stream), c->weights.missed,
                        c->weights.missed == 1 ? "" : "s", (double)c->weights.missed_ns * 1e-9,
                        c->weights.missed == 1 ? "was" : "were");

@@ -375,7 +375,7 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
     return 0;
 }
 
-/* Ends each thread: an open stretch joins the last one, or becomes a stretch of its own after a
+/* Ends each thread: an open stretch joins the last one, or becomes a separate stretch after a
  * gap. Returns 0, or -1 if there is too much CPU time. */
 static int end_threads(struct cpu_weights *w)
 {
@@ -962,7 +962,7 @@ static uint64_t least_gap(const struct raw_facts *facts)
     return ns < (double)MAX_CPU_NS ? (uint64_t)ns : UINT64_MAX;
 }
 
-/* CPU time that is not worth a sighting [ns]. */
+/* CPU time that is too short to require a sighting [ns]. */
 static uint64_t little_time(const struct raw_facts *facts)
 {
     const double part = 0.125;

@@ -36,7 +36,7 @@
  * unsampled, too. All CPU time is accounted for.
  *
  * The CPU time of a long thread that sleeps is divided by how long it had run at each sighting
- * (bursts.h). With a power source, least squares have CPU times of their own, because they compare
+ * (bursts.h). With a power source, least squares use separate CPU times, because they compare
  * the number of sightings in a window of the sensor with its CPU time: those of windows
  * (window_times.h, or marked_times.h for the perf engine), or, without samples at updates of the
  * sensor, those before bursts are divided.
@@ -153,9 +153,9 @@ static inline bool cpu_weights_may_end(const struct cpu_weights *weights, uint32
     return t->records <= count && (t->orphan || t->own_ns > 0);
 }
 
-/* The same for all thread samples of STEADY at SEAT, which belong to thread number THREAD and are not its last ones:
- * sets CPU_NS[k] to the CPU time of thread sample k, and EQUAL_NS[k], unless that is NULL, to its equal CPU time. KNOWN_NS is the
- * CPU time of the thread before them. */
+/* The same for all thread samples of STEADY at SEAT, which belong to thread number THREAD and are
+ * not its last ones: sets CPU_NS[k] to the CPU time of thread sample k, and EQUAL_NS[k], unless
+ * that is NULL, to its equal CPU time. KNOWN_NS is the CPU time of the thread before them. */
 void cpu_weights_take_steady(struct cpu_weights *weights, uint32_t thread,
                              const struct steady *steady, size_t seat, uint64_t known_ns,
                              uint64_t *cpu_ns, uint64_t *equal_ns);

@@ -18,7 +18,7 @@
  *            on the CPU of the sampler; matched ones do not move, on either side.
  *   window:  the time of a process between two records of its ticks, 0.1 s or more. A part of the
  *            excess is removed from each: the part suggested by its own ticks together with FEW
- *            ticks of the program's share. System calls whose places have parts of their own are
+ *            ticks of the program's share. System calls at places that have their own parts are
  *            exempt.
  *
  * A removed sighting counts as user code. In a system call, it counts in rotation as the places

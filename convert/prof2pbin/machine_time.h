@@ -21,8 +21,8 @@ struct machine_time {
     uint64_t given;  /* their CPU time [ns], since the first reading */
 };
 
-/* RAW and WRITER are borrowed until machine_time_end. Returns 0, or -1 with ERR filled; machine_time_end is needed then,
- * too. */
+/* RAW and WRITER are borrowed until machine_time_end. Returns 0, or -1 with ERR filled;
+ * machine_time_end is needed then, too. */
 int machine_time_begin(struct machine_time *machine, const struct raw_profile *raw,
                        struct pbin_writer *writer, struct error *err);
 void machine_time_end(struct machine_time *machine);

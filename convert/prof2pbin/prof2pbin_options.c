@@ -42,7 +42,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->convert.cpus = tool_whole(state, "-c", argument, 1, 1 << 20);
         return 0;
     case KEY_DIALECT:
-        tool_choose(state, "dialect", raw_dialect_name, argument);
+        tool_choose(state, "--dialect", raw_dialect_name, argument);
         o->raw.dialect = argument;
         return 0;
     case KEY_PMU_TYPE:

@@ -9,7 +9,7 @@
 
 #include "convert/prof2pbin/weighed_thread.h"
 
-/* STRATUM: the least number of sightings in a stratum. STRATA_ROUNDS: how often times are divided
+/* STRATUM: the minimum number of sightings in a stratum. STRATA_ROUNDS: how often times are divided
  * alternately among strata and among threads or stretches, until both have about their CPU times
  * (iterative proportional fitting). */
 enum { STRATUM = 8, STRATA_ROUNDS = 8 };

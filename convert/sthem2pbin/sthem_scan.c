@@ -63,8 +63,8 @@ static int read_rows(struct scan *s, struct stream *stream, struct error *err)
     return got;
 }
 
-/* There are several sensors and no choice: fills ERR with a list of them and their energies.
- * Returns -1. */
+/* Several sensors are possible, and none was chosen: fills ERR with a list of them and their
+ * energies. Returns -1. */
 static int ask_for_sensor(const struct scan *s, struct error *err)
 {
     char list[300] = "";

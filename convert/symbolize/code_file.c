@@ -12,7 +12,7 @@
 #include "formats/elf/elf_sections.h"
 #include "formats/elf/elf_split.h"
 
-/* Stands in for a discriminator; real ones are smaller. */
+/* Marks such a frame in place of a discriminator; real discriminators are smaller. */
 #define OBJECT_FILE UINT32_MAX
 
 struct code_file {

@@ -270,8 +270,8 @@ static struct code_file *open_path(struct search *search, const char *path)
     return s->files[number];
 }
 
-/* Warns about a file without a recorded build-id that was written after the recording: any build of
- * the mapped size matches. */
+/* Warns about a file without a recorded build-id that was modified after the recording: any build
+ * of the mapped size matches. */
 static void check_age(struct code_maps *s, const struct map *m, const struct elf_file *image)
 {
     struct stat info;
@@ -284,10 +284,11 @@ static void check_age(struct code_maps *s, const struct map *m, const struct elf
     char *what = mem_printf("newer: %s", image->path);
     uint32_t known = strings_count(s->missing);
     if (strings_intern(s->missing, what) == known)
-        report_warning(s->reporter,
-                       "%s: written after the recording, and no build-id shows whether it is the "
-                       "file that ran: names and lines may be of another build",
-                       image->path);
+        report_warning(
+            s->reporter,
+            "%s: modified after the recording, and there is no build-id to confirm that it "
+            "is the file that ran: names and lines may be from another build",
+            image->path);
     free(what);
 }
 
@@ -305,8 +306,8 @@ static bool take_candidate(void *context, const char *path)
         code_file_ask(file, search->maps->servers);
     check_age(search->maps, m, image);
     if (search->unreadable.text[0] != '\0')
-        report_warning(search->maps->reporter, "%s: %s: %s is used in its place",
-                       search->unreadable.file, search->unreadable.text, path);
+        report_warning(search->maps->reporter, "%s: %s: using %s instead", search->unreadable.file,
+                       search->unreadable.text, path);
     return true;
 }
 

@@ -15,7 +15,7 @@
 
 static const int fatal[] = {SIGINT, SIGTERM, SIGHUP};
 static const char lost[] = "names and lines in binaries without debug information may be missing "
-                           "(--no-debuginfod: do not ask)";
+                           "(--no-debuginfod turns downloads off)";
 
 struct debuginfod_client; /* of the library */
 typedef int progress_function(struct debuginfod_client *, long, long);

@@ -4,8 +4,8 @@
  *     CIE          u32 0, u8 version, augmentation "zR...", [version 4: 2 bytes,] uleb and sleb alignments, u8 or uleb
  *                  register, uleb length of the augmentation data: 'R' is the encoding of addresses
  *     FDE          u32 distance from its CIE to this word, begin, size, ...
- *   .debug_frame   the same in debug information, for programs without .eh_frame: a CIE has the word 0xffffffff, an FDE the
- *                  offset of its CIE; addresses are absolute
+ *   .debug_frame   the same in debug information, for programs without .eh_frame: a CIE has the word
+ *                  0xffffffff, an FDE the offset of its CIE; addresses are absolute
  *   .ARM.exidx     pairs of words: where the function begins, relative to the word, in 31 bits; how to unwind it
  *
  * SPDX-License-Identifier: MIT */

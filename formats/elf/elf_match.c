@@ -137,7 +137,7 @@ int elf_match(const struct elf_file *file, struct elf_mapping *m, struct error *
     if (elf_is_content_id(m->build_id) && !m->is_image)
         return match_content(file, m, err);
     bool mine = file->build_id[0] != '\0', theirs = m->build_id != NULL && m->build_id[0] != '\0';
-    /* If only one of file and mapping has a build-id, the file is most likely another one. */
+    /* If only one of file and mapping has a build-id, the file is most likely a different one. */
     bool exactly = mine != theirs && (theirs || m->size > 0);
     bool same = m->is_image || (mine && theirs && strcmp(file->build_id, m->build_id) == 0);
     if (mine && theirs && !same)

@@ -36,8 +36,8 @@ static bool jumps(const struct plt_code *c, uint64_t at)
     return byte(c, at) == JUMP && (how == RIP_OR_ABSOLUTE || how == FROM_EBX);
 }
 
-/* [endbr] [bnd] jmp *SLOT, with padding or a call of the dynamic linker, in 16 bytes, or 8 where stubs are not lazy. Sets
- * *JUMP to the offset of the jump, and all of STUB but its slot. */
+/* [endbr] [bnd] jmp *SLOT, with padding or a call of the dynamic linker, in 16 bytes, or 8 where
+ * stubs are not lazy. Sets *JUMP to the offset of the jump, and all of STUB but its slot. */
 static bool find_x86(const struct plt_code *c, uint64_t at, uint32_t endbr, uint64_t *jump,
                      struct plt_stub *stub)
 {
@@ -198,8 +198,9 @@ static bool saves_toc(uint32_t instruction) /* std r2, 24(r1) or 40(r1) */
 }
 
 /* [std r2, ..(r1)]; load r12; mtctr r12; [ld r2 and r11;] bctr
- * In the big-endian ABI, a slot has three words, and another thread may be filling them: instead of bctr, libraries have
- * cmpldi r2, 0; bnectr; b to the call of the dynamic linker; or xor and add that make the second load depend on the first. */
+ * In the big-endian ABI, a slot has three words, and another thread may be filling them: instead of
+ * bctr, libraries have cmpldi r2, 0; bnectr; b to the call of the dynamic linker; or xor and add that
+ * make the second load depend on the first. */
 static bool find_ppc64(const struct plt_code *c, uint64_t at, struct plt_stub *stub)
 {
     enum { MAX_BETWEEN = 6 };

@@ -60,7 +60,7 @@ struct pbin_meta {
 enum pbin_own {
     PBIN_OWN_NONE,   /* the moment at which the sample was taken */
     PBIN_OWN_RANDOM, /* the interval before the sample; seen at a random moment of it */
-    PBIN_OWN_ALIKE   /* the same; the time between two such moments is mostly like that before */
+    PBIN_OWN_ALIKE   /* the same; most times between two such moments equal the previous one */
 };
 
 /* Returns whether entries are complete counts of calls (dialect "funcmeter"). If so, they are added

@@ -36,7 +36,7 @@ static int unknown_key(const char *name, size_t length, const char *file, struct
     for (size_t i = 0; i < KEYS && at < sizeof known; i++)
         at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i > 0 ? ", " : "",
                                keys[i].name);
-    return error_set(err, file, NO_OFFSET, "unknown key '%.*s': expected one of %s",
+    return error_set(err, file, NO_OFFSET, "unknown key '%.*s', expected one of %s",
                      (int)(length < 64 ? length : 64), name, known);
 }
 

@@ -535,7 +535,8 @@ static void read_histogram(struct pbin_reader *r, struct cursor *in, struct pbin
     }
 }
 
-/* Delivers the next member of a block of rows, runs, arcs, readings, sums over windows or measures. Returns 1, or -1. */
+/* Delivers the next member of a block of rows, runs, arcs, readings, sums over windows or measures.
+ * Returns 1, or -1. */
 static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     struct cursor *in = &r->block.in;

@@ -52,7 +52,7 @@ static int resolve_value(struct raw_profile *p, enum raw_value asked, struct err
     if (asked == RAW_VALUE_AUTO && (size == 1 || size == 2 || size == 4))
         return error_set(
             err, name, 28,
-            "PMU values of %u byte%s, whose type the file does not state: use --pmu-type "
+            "PMU values have %u byte%s, but the file does not record their type: use --pmu-type "
             "(%s%d, %s%d or opaque)",
             size, size > 1 ? "s" : "", size == 4 ? "f32, i" : "i", size * 8, "u", size * 8);
     if (p->value != RAW_OPAQUE && value_types[p->value].size != size)

@@ -76,7 +76,7 @@ enum raw_mapping {
 /* An executable mapping of an image. It replaces the overlapping parts of earlier mappings. */
 struct raw_mapx {
     uint32_t image;
-    uint64_t from; /* it exists from this time on [ns since the start of the run] */
+    uint64_t from;                  /* when it begins to exist [ns since the start of the run] */
     uint64_t address, size, offset; /* [bytes]; OFFSET in the file */
     uint64_t inode;                 /* 0: unknown */
     uint8_t kind;                   /* enum raw_mapping */

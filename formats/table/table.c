@@ -75,7 +75,7 @@ static void unknown_column(struct output *out, const struct table_head *head, co
         longer = mem_printf("%s%s%s", known, i > 0 ? ", " : "", head->columns[i].name);
         free(known);
     }
-    output_fail_usage(out, "unknown column '%.*s', expected some of %s",
+    output_fail_usage(out, "unknown column '%.*s', expected one of %s",
                       (int)(length < 64 ? length : 64), name, known);
     free(known);
 }

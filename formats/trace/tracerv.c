@@ -51,7 +51,7 @@ int64_t tracerv_check(struct stream *stream, struct error *err)
                          TRACERV_MAX_LINE);
     if (length > 6 && memcmp(data, "Cycle:", 6) == 0)
         return error_set(err, stream_name(stream), 0,
-                         "expected a binary trace, found one for people (record with "
+                         "expected a binary trace, found a text trace (record with "
                          "output_format=1)");
     int64_t more = stream_peek(stream, length + 1 + RECORD, &data, err);
     if (more >= (int64_t)length + 1 + RECORD &&

@@ -32,8 +32,8 @@ const struct engine *engine_choose(const char *name, struct error *err)
 {
     if (!process_proc_is_own()) {
         error_set(err, "/proc", NO_OFFSET,
-                  "shows another PID namespace, with other processes under the same numbers: mount "
-                  "that of this one (unshare --mount-proc)");
+                  "belongs to another PID namespace, in which the same IDs denote other processes: "
+                  "mount the /proc of this namespace (unshare --mount-proc)");
         return NULL;
     }
     if (strcmp(name, "auto") == 0)
@@ -41,6 +41,6 @@ const struct engine *engine_choose(const char *name, struct error *err)
     for (const struct engine *const *engine = engines; *engine != NULL; engine++)
         if (strcmp((*engine)->name, name) == 0)
             return (*engine)->available(err) == 0 ? *engine : NULL;
-    error_set_usage(err, NULL, "expected an engine, found '%s'", name);
+    error_set_usage(err, NULL, "--engine must be auto, perf or ptrace, not '%s'", name);
     return NULL;
 }

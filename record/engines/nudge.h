@@ -25,7 +25,8 @@ struct nudge {
     atomic_bool ended;
 };
 
-/* Starts the thread. If that fails (no file descriptors, threads or address space left), the other functions do nothing. */
+/* Starts the thread. If that fails (no file descriptors, threads or address space left), the other
+ * functions do nothing. */
 void nudge_start(struct nudge *nudge);
 /* Makes the thread wake every 0.1 ms on the CPU of the caller, until nudge_pause. */
 void nudge_resume(struct nudge *nudge);

@@ -184,8 +184,7 @@ static int choose_event(struct perf_setup *setup, const char *name, struct error
     if (name == NULL || strcmp(name, "cpu-clock") == 0)
         return 0;
     if (strcmp(name, "cycles") != 0)
-        return error_set_usage(err, NULL, "expected the event cpu-clock or cycles, found '%s'",
-                               name);
+        return error_set_usage(err, NULL, "--event must be cpu-clock or cycles, not '%s'", name);
     setup->type = PERF_TYPE_HARDWARE;
     setup->config = PERF_COUNT_HW_CPU_CYCLES;
     setup->per_ns = measure(setup);

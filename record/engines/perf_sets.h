@@ -138,8 +138,8 @@ void perf_sets_turn(struct perf_sets *sets, bool on);
 /* Opens samplers for THREAD, and closes its old ones, if any. Returns 0, or -1 with errno set. */
 int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_exec);
 
-/* CHILD was created by PARENT at TIME [CLOCK_MONOTONIC] and has inherited the samplers that PARENT had then: draws a new
- * period for the next child. */
+/* CHILD was created by PARENT at TIME [CLOCK_MONOTONIC] and has inherited the samplers that PARENT
+ * had then: draws a new period for the next child. */
 void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
                       const struct perf_thread *parent, uint64_t time);
 

@@ -10,10 +10,10 @@
  *
  * The timers of these samplers also run while other programs run, and on idle CPUs: therefore
  * threads get samplers again when few are created. Periods are random, and change at moments that
- * do not depend on the program: this process then reads the rings at its own times, not when they
- * contain news.
+ * do not depend on the program: this process then reads the rings at times of its own choice, not
+ * when they contain new records.
  *
- * If whole CPUs may not be sampled, threads inherit samplers only in a part of the time:
+ * If whole CPUs may not be sampled, threads inherit samplers for only part of the time:
  * perf_switch.c closes the samplers of all threads, and opens them again, at random moments. The
  * threads that are seen represent all threads.
  * SPDX-License-Identifier: MIT */

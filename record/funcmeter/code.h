@@ -58,8 +58,8 @@ uint64_t code_next(const struct code *code, uint64_t address);
 
 enum { CODE_GAPS = 16 };
 
-/* Finds up to CODE_GAPS places with ROOM bytes of padding between functions, in reach of a short jump at ADDRESS. Returns
- * their number. */
+/* Finds up to CODE_GAPS places with ROOM bytes of padding between functions, in reach of a short
+ * jump at ADDRESS. Returns their number. */
 size_t code_gaps(const struct code *code, uint64_t address, size_t room, uint64_t gaps[CODE_GAPS]);
 
 /* Copies up to SIZE bytes at ADDRESS. Returns how many of them the code contains. */

@@ -146,7 +146,7 @@ static enum meter_method method_of(struct argp_state *state, const char *name)
     static const char *const names[] = {"patch", "uprobe", "auto"};
     int method = name_find(names, sizeof names / sizeof names[0], name);
     if (method < 0)
-        argp_error(state, "--method: expected auto, patch or uprobe, found '%s'", name);
+        argp_error(state, "--method must be auto, patch or uprobe, not '%s'", name);
     return (enum meter_method)method;
 }
 

@@ -84,7 +84,7 @@ static bool has(Dwarf_Die die, Dwarf_Half number)
     return dwarf_hasattr(die, number, &found, NULL) == DW_DLV_OK && found;
 }
 
-/* Returns whether DIE has code of its own. The abstract description of an inlined function has
+/* Returns whether DIE has separate code. The abstract description of an inlined function has
  * none. */
 static bool has_code(Dwarf_Die die)
 {

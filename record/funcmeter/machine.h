@@ -69,7 +69,8 @@ struct machine {
      * code, and a jump to the code after it in the function. Returns the offset of the moved code
      * in the thunk, or 0 if something is too far away. */
     size_t (*thunk)(const struct machine_hook *hook, uint8_t to[MACHINE_MAX_THUNK]);
-    /* Writes a jump of SIZE bytes from the address FROM to TARGET. Returns false, with nothing written, if that is too far. */
+    /* Writes a jump of SIZE bytes from the address FROM to TARGET. Returns false, with nothing
+     * written, if that is too far. */
     bool (*write_jump)(uint64_t from, uint64_t target, uint8_t *to, size_t size);
     /* Writes the branch in the first of SIZE bytes of CODE, at the address FROM, so that it leads
      * to TARGET. Returns its length; 0: it is too short for that distance, or a call. NULL:

@@ -70,12 +70,12 @@ void messages_warn(struct funcmeter_options *o, const struct session *session,
     }
     if (refused > 0 && !o->reporter.verbose && !o->session.listing)
         report_warning(&o->reporter,
-                       "%zu function%s cannot be hooked (--verbose says which, and why)", refused,
-                       refused == 1 ? "" : "s");
+                       "%zu function%s cannot be hooked (--verbose lists them, with the reasons)",
+                       refused, refused == 1 ? "" : "s");
     if (planner_probed(planner) > 0 && h->timing)
         report_warning(&o->reporter,
                        "a breakpoint takes 0.3 to 10 us per call, which counts as time of the "
-                       "caller (--verbose names the functions that have one)");
+                       "caller (--verbose lists the functions that have one)");
     if (h->lost > 0)
         report_warning(&o->reporter, "%" PRIu64 " threads were not measured: more than %d at once",
                        h->lost, METER_THREADS);

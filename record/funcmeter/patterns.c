@@ -15,7 +15,7 @@ static int add_one(struct meter_patterns *patterns, const char *text, struct err
 {
     const char *colon = strchr(text, ':');
     if (colon == NULL || colon == text || colon[1] == '\0')
-        return error_set_usage(err, NULL, "pattern '%s': expected LIBRARY:REGEX", text);
+        return error_set_usage(err, NULL, "a pattern must be LIBRARY:REGEX, not '%s'", text);
     struct meter_pattern pattern = {0};
     char *whole = mem_printf("^(%s)$", colon + 1);
     int wrong = regcomp(&pattern.regex, whole, REG_EXTENDED | REG_NOSUB);

@@ -1,4 +1,4 @@
-/* Refuses functions without code of their own.
+/* Refuses functions without separate code.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  *   planner.c         answers requests, with the plan for a file
  *   plan_functions.c  chooses the functions of a file that are hooked
  *   plan_resolved.c   chooses the functions that resolvers return (ifunc)
- *   plan_inlined.c    refuses functions without code of their own
+ *   plan_inlined.c    refuses functions without separate code
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_PLANNER_INTERNAL_H

@@ -1,5 +1,5 @@
-/* Functions with several variants (ifunc): when the program starts, a resolver returns the address of the variant for this
- * processor.
+/* Functions with several variants (ifunc): when the program starts, a resolver returns the address
+ * of the variant for this processor.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FUNCMETER_RESOLVERS_H
 #define RECORD_FUNCMETER_RESOLVERS_H

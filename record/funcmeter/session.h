@@ -25,8 +25,8 @@ struct session_options {
 struct session *session_new(struct planner *planner, const struct session_options *options,
                             struct error *err);
 
-/* Sets the environment for programs that are to be metered with the preload library at LIBRARY. Returns 0, or -1 with ERR
- * filled. */
+/* Sets the environment for programs that are to be metered with the preload library at LIBRARY.
+ * Returns 0, or -1 with ERR filled. */
 int session_export(struct session *session, const char *library, struct error *err);
 
 /* Restores the environment. */

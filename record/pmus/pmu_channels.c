@@ -206,13 +206,14 @@ int pmu_unit_settle(const char *unit, int kind, struct pmu_unit *result, struct 
         known_unit(base, result);
     else if (base != NULL && (!known || result->kind != (enum pmu_kind)kind))
         return error_set(err, NULL, NO_OFFSET,
-                         "--unit: expected %s with or without a prefix (n u m k), found '%s'", base,
+                         "--unit must be %s with or without a prefix (n u m k), not '%s'", base,
                          unit);
     if (!known && kind < 0 && unit != NULL && is_misspelt(unit))
-        return error_set(err, NULL, NO_OFFSET,
-                         "--unit: expected J, W, A or V with or without a prefix (n u m k), found "
-                         "'%s'; --pmu-kind custom records any unit unchanged",
-                         unit);
+        return error_set(
+            err, NULL, NO_OFFSET,
+            "--unit must be J, W, A or V with or without a prefix (n u m k), not '%s'; "
+            "--pmu-kind custom records any unit unchanged",
+            unit);
     if (kind == PMU_CUSTOM) /* values are not scaled, regardless of the name of the unit */
         *result = (struct pmu_unit){unit != NULL ? unit : "", PMU_CUSTOM, false, 1};
     return 0;

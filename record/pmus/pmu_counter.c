@@ -73,7 +73,7 @@ static int open_counter(const struct pmu_request *request, struct pmu_channels *
         return -1;
     if (!unit.energy)
         return error_set(err, NULL, NO_OFFSET,
-                         "--unit: expected J with or without a prefix (n u m k), found '%s'",
+                         "--unit must be J with or without a prefix (n u m k), not '%s'",
                          request->unit);
     struct counter_file *f = mem_zalloc(1, sizeof *f);
     if (sysfs_open_filled(&f->file, request->argument, text, err) != 0) {

@@ -202,7 +202,7 @@ static int open_log(const struct pmu_request *request, struct pmu_channels *chan
         check(request->argument, err) != 0)
         return -1;
     if (unit.energy)
-        return error_set(err, NULL, NO_OFFSET, "log: expected a unit of power, found '%s'",
+        return error_set(err, NULL, NO_OFFSET, "--unit must be a unit of power for log, not '%s'",
                          request->unit);
     struct log *l = mem_zalloc(1, sizeof *l);
     *l = (struct log){.path = request->argument,

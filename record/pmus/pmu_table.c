@@ -43,10 +43,12 @@ const struct pmu_source *pmu_find(const char *spec, const char **argument, struc
         if (accepts(*source, *argument))
             return *source;
         char *usage = pmu_usage(*source);
-        error_set(err, NULL, NO_OFFSET, "expected '%s' as power source, found '%s'", usage, spec);
+        error_set(err, NULL, NO_OFFSET, "this power source must have the form %s, not '%s'", usage,
+                  spec);
         free(usage);
         return NULL;
     }
-    error_set(err, NULL, NO_OFFSET, "unknown power source '%s': see --list-pmus", spec);
+    error_set(err, NULL, NO_OFFSET, "unknown power source '%s' (--list-pmus shows all sources)",
+              spec);
     return NULL;
 }

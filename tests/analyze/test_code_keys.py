@@ -219,7 +219,7 @@ class CodeKeys(Profiled):
         self.assertIn(f"{middle:x}:| ", listing)
         self.file("burn.dynmap", b"none\n")
         ended = self.succeeds(["pbin-aggregate", "-k", "basic-block", "-s", self.folder, profile])
-        self.assertIn("burn.dynmap: no line with the addresses of a jump and its target", ended.err)
+        self.assertIn("burn.dynmap: expected lines with the addresses of a jump and of its target, found none", ended.err)
         self.assertEqual(blocks(), plain)
 
     def test_other_tools(self):

@@ -215,7 +215,7 @@ class Columns(TablesCase):
         file, out = self.make("p.pbin", 1), f"{self.folder}/out.csv"
         ended = tool.run(["pbin-aggregate", "--columns=time,tmie", "-o", out, file])
         self.assertEqual((ended.status, os.path.exists(out)), (2, False))
-        self.assertRegex(ended.err, "^pbin-aggregate: unknown column 'tmie', expected some of binary, function, time, ")
+        self.assertRegex(ended.err, "^pbin-aggregate: unknown column 'tmie', expected one of binary, function, time, ")
 
 
 class Csv(TablesCase):

@@ -146,8 +146,8 @@ class Outputs(Case):
 
     def test_output_without_a_name(self):
         """An empty name, as from an unset variable, is reported before anything is read."""
-        for name in ("prof2pbin", "gmon2pbin", "igprof2pbin", "perf2pbin", "gperf2pbin", "tracerv2pbin", "memtrace2pbin", "pbin2gmon", "sthem2pbin", "pbin-aggregate", "pbin-annotate",
-                     "pbin-callgraph", "pbin-dump", "pbin-compare"):
+        for name in ("prof2pbin", "gmon2pbin", "igprof2pbin", "perf2pbin", "gperf2pbin", "tracerv2pbin", "memtrace2pbin", "pbin2gmon",
+                     "sthem2pbin", "pbin-aggregate", "pbin-annotate", "pbin-callgraph", "pbin-dump", "pbin-compare"):
             ended = tool.run([name, "-o", "", "/nowhere"])
             self.assertEqual(ended.status, 2, name)
             self.assertIn("-o needs the name of a file", ended.err)

@@ -112,10 +112,10 @@ class Options(unittest.TestCase):
         for name in ("pbin-aggregate", "pbin-annotate", "pbin-callgraph", "pbin-compare", "pbin-dump"):
             shown = re.search(r"--format=FORMAT +((?:.*\n {29})*.*)\(default", help_text(name))[1]
             ended = tool.run([name, "--format=none"])
-            listed = re.search(r"unknown format 'none', expected (.*)\n", ended.err)[1]
+            listed = re.search(r"--format must be (.*), not 'none'\n", ended.err)[1]
             self.assertEqual((ended.status, " ".join(shown.split())), (2, listed))
             for format_name in re.findall(r"[a-z]+", listed.replace(" or ", " ")):
-                self.assertNotIn("unknown format", tool.run([name, f"--format={format_name}", "/nowhere", "/b"]).err)
+                self.assertNotIn("--format must be", tool.run([name, f"--format={format_name}", "/nowhere", "/b"]).err)
 
     def test_options_of_the_migration_page(self):
         """Everything that the page names as a replacement for the scripts' options exists: the

@@ -1,5 +1,5 @@
 /* Code that the fuzz targets share: the input as a file, and blocks with correct checksums. Each
- * target is a libFuzzer program of its own, so that everything here is static inline.
+ * target is a separate libFuzzer program, so that everything here is static inline.
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_FUZZ_INPUT_H
 #define TESTS_FUZZ_INPUT_H

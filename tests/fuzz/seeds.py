@@ -420,8 +420,9 @@ def sample_of_burn():
     return w.finish()
 
 
-SEEDS = {"tools": tool_seeds, "raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "igprof": igprof_seeds, "perf": perf_seeds, "sthem": sthem_seeds, "traces": trace_seeds, "elf": elf_seeds, "dwarf": dwarf_seeds,
-         "answers": answer_seeds, "names": name_seeds, "packed": packed_seeds}
+SEEDS = {"tools": tool_seeds, "raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "igprof": igprof_seeds, "perf": perf_seeds,
+         "sthem": sthem_seeds, "traces": trace_seeds, "elf": elf_seeds, "dwarf": dwarf_seeds, "answers": answer_seeds, "names": name_seeds,
+         "packed": packed_seeds}
 
 
 def main(folder):

@@ -29,7 +29,8 @@ class Endless(tool.Case):
         return ended.err
 
     def test_every_tool(self):
-        for argv in (["prof2pbin"], ["prof2pbin", "--salvage"], ["sthem2pbin"], ["igprof2pbin"], ["perf2pbin"], ["gperf2pbin"], ["tracerv2pbin"], ["memtrace2pbin"], ["pbin-aggregate"], ["pbin-dump"],
+        for argv in (["prof2pbin"], ["prof2pbin", "--salvage"], ["sthem2pbin"], ["igprof2pbin"], ["perf2pbin"], ["gperf2pbin"],
+                     ["tracerv2pbin"], ["memtrace2pbin"], ["pbin-aggregate"], ["pbin-dump"],
                      ["pbin-compare", "-"], ["pbin-annotate"], ["pbin-callgraph"], ["pbin2gmon"],
                      ["pbin-plot", "timeline", "-o", self.folder + "/x.svg"], ["gmon2pbin", "-"]):
             if argv[0] == "pbin-compare":

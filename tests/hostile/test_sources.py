@@ -185,7 +185,7 @@ class Binaries(Case):
         self.assertEqual(self.succeeds(argv, cwd=self.folder).err, "")
         os.symlink("a", program)  # a link to itself
         self.assertEqual(self.succeeds(argv, cwd=self.folder).err,
-                         f"prof2pbin: {program}: cannot open: Too many levels of symbolic links: {self.here}/a is used in its place\n")
+                         f"prof2pbin: {program}: cannot open: Too many levels of symbolic links: using {self.here}/a instead\n")
 
 
 def md5(text):

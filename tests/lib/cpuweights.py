@@ -177,7 +177,7 @@ def divide(extra, parts):
 
 
 def is_collective(thread):
-    """Whether THREAD stands for all threads of a process that were never found."""
+    """Whether THREAD represents all threads of a process that were never found."""
     return thread.task is not None and thread.task.tid >> 30 != 0
 
 
@@ -376,7 +376,7 @@ def reduce(threads, whole):
 
 
 TICK = 4_000_000  # ns
-LEAST_KNOWN = 10_000_000  # ns: processes with less are divided together
+LEAST_KNOWN = 10_000_000  # ns: processes with less CPU time are divided together
 
 
 def kernel_times(threads, ext, nominal):

@@ -1,4 +1,4 @@
-"""64-bit little-endian ELF files with any sections, as no linker would make them.
+"""64-bit little-endian ELF files with any sections, such as no linker writes.
 
 SPDX-License-Identifier: MIT
 """

@@ -21,10 +21,10 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 WORKERS = os.cpu_count() or 2
 CACHE = os.path.join(sources.ROOT, "build", "checked")
 
-# What gcc 12's -fanalyzer looks for: the options in .gcc-analyzer. Off, since they fault correct code and others find the real cases:
+# What gcc 12's -fanalyzer looks for: the options in .gcc-analyzer. Off, because they report correct code, and others find the real cases:
 #   use-of-uninitialized-value  loses count of an array that a loop fills; clang-tidy and -Wmaybe-uninitialized
 #   shift-count-overflow        takes 64 - x for 64 where x > 0 follows from the condition before; UBSan
-# It follows two states of a block on average, not five, in half the CPU time; clang's analyzer follows other ones.
+# It follows two states of a block on average, not five, in half the CPU time; clang's analyzer follows others.
 ANALYZER = "@" + os.path.join(sources.ROOT, ".gcc-analyzer")
 
 
@@ -41,7 +41,7 @@ def each(function, paths):
         yield from zip(paths, pool.map(function, paths))
 
 
-# ---- results of slow checkers are kept while a file and all that it includes stay as they are ----
+# ---- results of slow checkers are kept while a file and all that it includes are unchanged ----
 
 def closure(root, path, seen):
     """Adds PATH to SEEN, and all files of the tree that it includes, directly or not."""
@@ -119,7 +119,7 @@ def comes_first(root, path):
 
 
 def headers_alone(root):
-    """Compiles each header in a file of its own."""
+    """Compiles each header alone."""
     argv = ["gcc", *FLAGS, *WARNINGS, "-fsyntax-only", "-x", "c", "-"]
     return each(lambda path: "" if comes_first(root, path) else cached(argv, root, path, stdin=f'#include "{path}"\n'),
                 sources.files(root, ".h"))

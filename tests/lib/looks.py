@@ -1,6 +1,6 @@
-"""Profiles as prof2pbin makes them of the ptrace engine: looks at threads at random moments, and
-CPU times that are divided equally among 16 looks that found a thread running, or up to a sample
-without threads.
+"""Profiles such as prof2pbin makes from recordings of the ptrace engine: sightings of threads at
+random moments, and CPU times that are divided equally among 16 sightings that found a thread
+running, or up to a sample without threads.
 
 SPDX-License-Identifier: MIT
 """
@@ -16,8 +16,8 @@ OFF = 3  # time for which a thread has to wait for a CPU [ms]
 
 
 class Thread:
-    """Stays: their ends, the CPU time and energy up to there, the row, and whether the thread
-    runs."""
+    """The stays of a thread in its rows: when each ends, the CPU time and energy up to that moment,
+    the row, and whether the thread runs."""
 
     def __init__(self, rng, number, seconds, on, stays, sleep):
         self.ends, self.stays, self.shared, self.known = [], [], [], 0.0
@@ -41,14 +41,14 @@ class Thread:
         self.stays.append(state)
 
     def at(self, t):
-        """CPU time, energy, row, and whether it runs."""
+        """CPU time, energy and row at T, and whether the thread runs."""
         n = bisect.bisect_left(self.ends, t)
         cpu, joule, row, runs = self.stays[n]
         rest = self.ends[n] - t if runs else 0
         return cpu - rest, joule - (rest * WATTS[row] * 1e-9 if runs else 0), row, runs
 
     def share(self, samples, t):
-        """Divides the CPU time since it was last known among the looks."""
+        """Divides the CPU time since it was last known among the sightings."""
         cpu = self.at(t)[0]
         for n, (sample, place) in enumerate(self.shared):
             thread, row, _ = samples[sample][2][place]
@@ -66,7 +66,7 @@ def moments(rng, mean, end):
 def record(rng, seconds, threads=2, hertz=3300, update=MS, marked=0.1, missed=0.0, on=6, stays=(5, 8), sleep=4, noise=0.0):
     """Returns samples, and the energy of each row. The sensor is updated every UPDATE ns; the
     fraction MARKED of updates is seen at once, by a sample without threads. The fraction MISSED of
-    running threads is taken for waiting. Threads stay for STAYS ms in both of their functions, then
+    running threads seems to be waiting. Threads stay for STAYS ms in both of their functions, then
     sleep for SLEEP ms; every ON ms they have to wait for a CPU. Updates have an error of NOISE
     J."""
     ran = [Thread(rng, n, seconds + 0.1, on, stays, sleep) for n in range(threads)]

@@ -1,5 +1,5 @@
-"""Profiles as prof2pbin makes them of the perf engine: sightings after equal CPU times, among which
-the CPU time of a window is divided.
+"""Profiles such as prof2pbin makes from recordings of the perf engine: sightings after equal CPU
+times, among which the CPU time of a window is divided.
 
 SPDX-License-Identifier: MIT
 """

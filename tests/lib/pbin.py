@@ -148,7 +148,7 @@ def block(kind, payload, checksum=xxh3):
 
 
 def column(values):
-    """The least width for the range of values; the packed bits are those that pbin.5 describes."""
+    """The smallest width for the range of values; the packed bits are those that pbin.5 describes."""
     base = min(values, default=0)
     width = (max(values, default=0) - base).bit_length()
     packed = 0

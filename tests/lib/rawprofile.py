@@ -218,7 +218,7 @@ def spool(run, times_ns, per_block=50, facts=None):
     return b"".join(out)
 
 
-# ---- the extension of a sampler that knows processes -------------------------------------------
+# ---- the extension of a sampler that records processes -----------------------------------------
 
 RAN, TOTAL, CALLER, SAME_CPU, FAULT, PREEMPTED, ASLEEP = 1, 2, 4, 16, 32, 64, 128
 NO_IMAGE = 2**32 - 1

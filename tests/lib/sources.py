@@ -1,7 +1,7 @@
 """The includes of the C files of a tree, the lengths of their functions, and other checks.
 
 Every function takes the ROOT of a tree, so that a test can plant a fault in a scratch folder, and returns a
-list of findings, a text each: empty if all is well.
+list of findings, each a text; it is empty if there are none.
 
 SPDX-License-Identifier: MIT
 """
@@ -86,7 +86,8 @@ def other_guards(root):
 STIFF = {r"(?<!there )\bis no (?!longer\b|more\b)\w+": "is not a ...", r"\b(told|tells?)\b(?! (them )?apart)": "reports, shows",
          r"\b(stands? (at|within)|lies? (at|within|in|between))\b": "is at, is between", r"\bbehind the end\b": "after the end",
          r"\banother \w+ than\b": "... other than", r"\bwhole number from\b": "an integer >= ...",
-         r"\bfrom (number |sample )?(?-i:[A-Z_]+|\d+) on\b": "starting at ...", r"\bof all time\b": "of total CPU time", r"\bas for all tools\b": "see pbin-tools(7)"}
+         r"\bfrom (number |sample )?(?-i:[A-Z_]+|\d+) on\b": "starting at ...", r"\bof all time\b": "of total CPU time",
+         r"\bas for all tools\b": "see pbin-tools(7)"}
 
 
 def stiff_words(root, folders=LAYERS):
@@ -97,6 +98,21 @@ def stiff_words(root, folders=LAYERS):
             if not path.startswith("plot/vendor/")
             for number, line in enumerate(lines_of(root, path), 1) for word, better in STIFF.items()
             for match in re.finditer(word, line, re.IGNORECASE)]
+
+
+def long_lines(root):
+    """Lines longer than max_line_length in .editorconfig, for each [*.SUFFIX] or [*.{SUFFIX,...}]."""
+    found, suffixes = [], ()
+    for line in lines_of(root, ".editorconfig"):
+        if line.startswith("["):
+            match = re.fullmatch(r"\[\*\.\{?([\w,]+)\}?\]", line)
+            suffixes = tuple("." + suffix for suffix in match[1].split(",")) if match else ()
+        elif line.startswith("max_line_length = "):
+            limit = int(line.split()[-1])
+            found += [f"{path}:{number}: {len(text)} columns, more than {limit}" for path in files(root, *suffixes)
+                      if not path.startswith("plot/vendor/")
+                      for number, text in enumerate(lines_of(root, path), 1) if len(text) > limit]
+    return found
 
 
 def glued_tags(root):

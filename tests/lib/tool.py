@@ -76,8 +76,8 @@ class Ended:
 def limits(memory):
     """A process started in this block inherits the limits: no core file, at most MEMORY bytes of
     address space. With a preexec_fn, subprocess copies this process by fork, which takes longer
-    than most tools run; without it, it uses vfork. Only after fork, however, is the peak memory of
-    the child its own and not that of Python."""
+    than most tools run; without it, it uses vfork. However, only after fork does the peak memory
+    of the child exclude that of Python."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     old = resource.getrlimit(resource.RLIMIT_AS)
     if memory is not None:
@@ -91,7 +91,7 @@ def limits(memory):
 class Leaks:
     """Which runs look for memory leaks. This takes a third of the time of most runs under
     sanitizers, and most runs of a test exit in the same way: of each tool, the first FIRST runs in
-    a test look for leaks, and then one of EVERY."""
+    a test look for leaks, and then one in EVERY."""
     FIRST, EVERY = 3, 8
     runs = collections.Counter()
 
@@ -204,7 +204,7 @@ def measured(check):
 
 
 class Case(unittest.TestCase):
-    """A test case with a folder of its own in self.folder."""
+    """A test case with a scratch folder, self.folder."""
 
     def setUp(self):
         Leaks.runs.clear()

@@ -269,7 +269,7 @@ class Made(PerfCase):
         self.assertEqual(self.table(self.convert(data, "-e", "cycles", "-e", "page-faults", "-r", "1000"), "binary"),
                          {("one",): (16, 16 * MS)})
         ended = self.succeeds(["perf2pbin"], stdin=data)
-        self.assertIn("uses event cycles; 8 samples of other events are left out (-e chooses): page-faults\n", ended.err)
+        self.assertIn("uses event cycles; 8 samples of other events are left out (-e EVENT selects one): page-faults\n", ended.err)
         self.assertIn("has no event x (-e), only dummy, cycles", self.fails(["perf2pbin", "-e", "x"], "<stdin>", stdin=data).err)
 
     def test_clock_before_counts(self):

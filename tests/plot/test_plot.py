@@ -1109,7 +1109,7 @@ class Errors(Plot):
                 (["box", RUNS[0]], "several runs"),
                 (["compare", RUNS[0]], "needs a base"),
                 (["violin", RUNS[0], "--error=relative"], "needs a base"),
-                (["violin", *RUNS[:2], "--error=relative", "--format=html"], "not drawn as html"),
+                (["violin", *RUNS[:2], "--error=relative", "--format=html"], "cannot be drawn as html"),
                 (["violin", *RUNS[:3], "--error=relative", "--weight=other", "-o", "x.svg", "--script"], "needs a single other"),
                 (["bars", RUNS[0], "-o", "x.gif"], "unknown suffix, expected"),
                 (["flame", RUNS[0], "-o", "x.svg", "--script"], "--script has nothing to write"),
@@ -1157,12 +1157,15 @@ class Errors(Plot):
         self.assertIn(b"Nothing is selected", page)
 
     def test_usage(self):
-        for argv in ([], ["timeline", "--metric=calls"], ["timeline", "--filter=function=f"], ["box", "--metric=calls"], ["scatter", "--metric=calls"], ["bars", "--counts"],
+        for argv in ([], ["timeline", "--metric=calls"], ["timeline", "--filter=function=f"], ["box", "--metric=calls"],
+                     ["scatter", "--metric=calls"], ["bars", "--counts"],
                      ["hist", "--filter=colour=f"], ["pie"], ["bars", "--metric=entries"], ["bars", "--theme=pink"], ["bars", "--width=1"],
                      ["bars", "--script"], ["bars", "--base", "x"], ["bars", "-k", "colour"], ["bars", "--format=gif"], ["bars", "--format=htm"],
-                     ["timeline", "--start=2", "--end=1"], ["timeline", "--metric=samples"], ["scatter", "--metric=time"], ["timeline", "--mark=soon"], ["bars", "--top=0"],
+                     ["timeline", "--start=2", "--end=1"], ["timeline", "--metric=samples"], ["scatter", "--metric=time"],
+                     ["timeline", "--mark=soon"], ["bars", "--top=0"],
                      ["bars", "--start=1"], ["box", "--points=some"], ["bars", "--points=all"], ["box", "--error=all"], ["bars", "--error=relative"],
-                     ["box", "--base", "x"], ["violin", "--weight=other"], ["violin", "--error=relative", "--top=3"], ["flame", "--means"], ["bars", "-i", "5"], ["heatmap", "-n"], ["timeline", "-i", "0"]):
+                     ["box", "--base", "x"], ["violin", "--weight=other"], ["violin", "--error=relative", "--top=3"], ["flame", "--means"],
+                     ["bars", "-i", "5"], ["heatmap", "-n"], ["timeline", "-i", "0"]):
             with self.subTest(argv=argv):
                 ended = tool.run(["pbin-plot", *argv])
                 self.assertEqual((ended.status, ended.out), (2, b""))

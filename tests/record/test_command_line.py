@@ -158,7 +158,7 @@ class Names(Case):
     def test_wrong_patterns(self):
         for name in ("%x", "a%", "%"):
             done = self.sampler("-o", name, "--", "true", status=2)
-            self.assertIn("-o: expected %p, %h, %r, %t or %% in the name", done.stderr)
+            self.assertIn("-o must be a name with % only in %p, %h, %r, %t or %%, not", done.stderr)
 
 
 class Priority(Case):

@@ -1036,7 +1036,7 @@ class Refusals(Case):
         return done.stderr
 
     def test_patterns(self):
-        self.assertIn("expected LIBRARY:REGEX", self.refused("libc", "--", "true", status=2))
+        self.assertIn("a pattern must be LIBRARY:REGEX", self.refused("libc", "--", "true", status=2))
         self.assertIn("pattern 'libc:(': ", self.refused("libc:(", "--", "true", status=2))
         self.assertIn("no pattern given", self.refused("--", "true", status=2))
         self.assertIn("no command given", self.refused("libc:.*", status=2))

@@ -167,7 +167,7 @@ class Trees(Tree):
         self.assertFalse(any(t.is_alive() for t in threads))
         self.assertEqual(value, "rapl:package-0 + rapl:package-0/dram")
         self.assertAlmostEqual(joules, 40 * 1300e-6, delta=1e-9)
-        self.assertRegex(report, r"not part of the value, .*: counter:energy; ")
+        self.assertRegex(report, r"not included in the value, .*: counter:energy \(--value NAME ")
 
     def test_reset_is_no_wrap(self):
         counter = self.write("/counter", 500000)

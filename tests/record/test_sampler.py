@@ -850,7 +850,7 @@ class Status(Case):
         for engine in ("auto", "perf", "ptrace"):
             done = subprocess.run([*unshare, SAMPLER, "--engine", engine, "-o", self.out, "--", "touch", marker], text=True,
                                   capture_output=True, timeout=LIMIT)
-            self.assert_one_error(done, 1, "/proc: shows another PID namespace.*--mount-proc")
+            self.assert_one_error(done, 1, "/proc: belongs to another PID namespace.*--mount-proc")
         self.assertEqual(os.listdir(self.folder), [])
         subprocess.run([*unshare, "--mount-proc", SAMPLER, "-q", "-o", self.out, "--", sample("burn"), "0.2"], check=True,
                        stdout=subprocess.DEVNULL, timeout=LIMIT)
@@ -1094,7 +1094,7 @@ class Signals:
         done = self.run_sampler("/bin/sh", "-c", f"{sample('burn')} -v 0.3 & {wait}; echo early")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"\Aearly\n[^$]*process \d+\n\Z")
-        self.assertIn("1 process of the command still runs, and is no longer sampled", done.stderr)
+        self.assertIn("1 process of the command is still running, and no longer sampled", done.stderr)
         self.assertGreater(self.table("comm").get("burn", 0), 0.03)
 
     def test_vfork_parent_does_not_hold_up_its_threads(self):
@@ -1171,7 +1171,7 @@ class Attach:
         for target in ("", "x", "1,x", "session:", "session:x", "0", "-1"):
             done = self.attach(target)
             self.assertEqual(done.returncode, 2, target)
-            self.assertRegex(done.stderr, "--attach: expected PID")
+            self.assertRegex(done.stderr, "--attach must be PID")
 
 
     def test_first_thread_has_ended(self):

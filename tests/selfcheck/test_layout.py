@@ -30,6 +30,9 @@ class Layout(unittest.TestCase):
     def test_plain_english(self):
         self.none(sources.stiff_words(sources.ROOT))
 
+    def test_lines_are_short(self):
+        self.none(sources.long_lines(sources.ROOT))
+
     def test_include_guards(self):
         self.none(sources.other_guards(sources.ROOT))
 
@@ -93,6 +96,12 @@ class Planted(checking.Case):
         self.assertEqual([one.split(": write")[0] for one in sources.stiff_words(root)],
                          ["README.md:1: 'another one than'", "base/a.c:1: 'is no profile'", "base/a.c:2: 'lies at'", "base/a.c:3: 'from I on'",
                           "convert/b.1:3: 'told'"])
+
+    def test_long_line(self):
+        root = self.tree({".editorconfig": "[*]\ncharset = utf-8\n\n[*.{c,h}]\nmax_line_length = 20\n\n[*.py]\nmax_line_length = 30\n",
+                          "base/a.c": "/* 20 columns ... */\n/* 21 columns .... */\n", "base/b.py": "é" * 30 + "\n", "tests/c.py": "#" * 31 + "\n",
+                          "base/d.1": "a" * 99 + "\n"})
+        self.assertEqual(sources.long_lines(root), ["base/a.c:2: 21 columns, more than 20", "tests/c.py:1: 31 columns, more than 30"])
 
     def test_guard_of_another_header(self):
         root = self.tree({"base/a_b.h": "#ifndef BASE_A_B_H\n#define BASE_A_B_H\n#endif\n", "base/c.h": "#ifndef BASE_A_H\n#endif\n"})

@@ -26,7 +26,7 @@ __attribute__((noinline)) long %(name)s(long n) { volatile long s = 0; for (long
 int main(int argc, char **argv) { return (int)%(name)s(argc); }
 """
 CHUNK = 1 << 16
-LOST = "names and lines in binaries without debug information may be missing (--no-debuginfod: do not ask)\n"
+LOST = "names and lines in binaries without debug information may be missing (--no-debuginfod turns downloads off)\n"
 
 
 class Server(threading.Thread):

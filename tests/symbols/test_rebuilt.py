@@ -76,8 +76,8 @@ class Rebuilt(tool.Case):
             self.assertEqual(self.names(old), ("alpha", ""))
             os.utime(program, (time.time() + 100,) * 2)
             self.assertEqual(self.names(old), ("alpha", expected * (
-                "prof2pbin: %s: written after the recording, and no build-id shows whether it is the file that ran: names and lines "
-                "may be of another build\n" % program)))
+                "prof2pbin: %s: modified after the recording, and there is no build-id to confirm that it is the file that ran: "
+                "names and lines may be from another build\n" % program)))
             self.assertEqual(self.names(raw), ("alpha", ""))
 
     def test_content(self):

@@ -114,7 +114,7 @@ class Tracerv(TraceCase):
     def test_bad(self):
         good = traces.tracerv([(1, {0: 0x10000}), (2, {0: 0x10000})])
         for data, text in ((good[len(traces.LINE):], "begins with a line of text"), (bytes(100), "0x0: expected a trace of TracerV"),
-                           (b"x" * 5000, "at most 4096 bytes"), (b"Cycle: 0001 I0: 0002\n", "found one for people"),
+                           (b"x" * 5000, "at most 4096 bytes"), (b"Cycle: 0001 I0: 0002\n", "found a text trace"),
                            (good[:-1], "0x80: expected a record of 64 bytes, found 63"), (traces.LINE, "has no instructions"),
                            (traces.tracerv([(1, {0: 1}), (1 << 55, {0: 1})]), "less than 2^53 cycles"),
                            (traces.tracerv([(1 << 56, {0: 1})]), "0x40: expected a cycle below 2^56"),

@@ -517,7 +517,7 @@ static void misspelt_units(struct check *check)
         struct pmu_unit u;
         struct error err = {0};
         CHECK(pmu_unit_settle(wrong[i], -1, &u, &err) != 0);
-        CHECK_HAS(err.text, "expected J, W, A or V");
+        CHECK_HAS(err.text, "--unit must be J, W, A or V");
         CHECK_HAS(err.text, wrong[i]);
         CHECK(pmu_unit_settle(wrong[i], PMU_CUSTOM, &u, &err) == 0 && u.scale == 1);
     }
@@ -538,7 +538,7 @@ static void units(struct check *check)
     CHECK(pmu_unit_settle("ticks", -1, &u, &err) == 0 && u.kind == PMU_CUSTOM && u.scale == 1);
     CHECK(pmu_unit_settle("mW", PMU_CUSTOM, &u, &err) == 0 && u.kind == PMU_CUSTOM && u.scale == 1);
     CHECK(pmu_unit_settle("mA", PMU_POWER, &u, &err) != 0);
-    CHECK_HAS(err.text, "expected W with or without a prefix");
+    CHECK_HAS(err.text, "--unit must be W with or without a prefix");
 }
 
 CHECK_MAIN({"constant_power", constant_power}, {"wraps", wraps},

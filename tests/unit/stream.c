@@ -240,7 +240,8 @@ static int drain(const char *path, struct error *err)
     return (int)have;
 }
 
-/* Several streams in a row, as parallel compressors write them, with the padding that gzip and xz allow between them. */
+/* Several streams in a row, as parallel compressors write them, with the padding that gzip and xz
+ * allow between them. */
 static void other_compressions(struct check *check)
 {
     struct buffer noise = scratch_noise(SIZE);
