@@ -735,8 +735,8 @@ static void warn_of(const struct power *p, const struct track *t)
                        name, t->fast);
     if (t->alike > 0)
         report_warning(p->reporter,
-                       "%s has %" PRIu64
-                       " values with the time of another: each time counts once, with their mean",
+                       "%s has %" PRIu64 " values whose time occurs more than once: each such time "
+                                         "counts once, with the mean of its values",
                        name, t->alike);
     if (t->gap > long_gap && t->gap > 20 * t->channel->period)
         report_warning(p->reporter, "%s delivered no new value for %.1f s", name,
@@ -837,8 +837,8 @@ static int open_meter(struct power *p, struct meter *meter)
     if (channels->chosen == 0 && from->request.sensor > 0) {
         if (from->request.sensor > channels->count)
             return error_set(p->err, from->spec, NO_OFFSET,
-                             "--sensor: expected a number from 1 to %zu, found %zu",
-                             channels->count, from->request.sensor);
+                             "--sensor must be a number from 1 to %zu, not %zu", channels->count,
+                             from->request.sensor);
         channels->chosen = from->request.sensor;
     }
     meter->tracks = mem_zalloc(channels->count + 1, sizeof *meter->tracks);

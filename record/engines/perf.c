@@ -509,7 +509,7 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
     uint64_t due = run->next_tick < run->mark_due ? run->next_tick : run->mark_due;
     uint64_t wake = due < until ? due : until;
     uint64_t calm = run->worked + soon / 2 < wake ? run->worked + soon / 2 : wake;
-    /* news that arrive almost together are read together */
+    /* records that arrive at almost the same time are read together */
     if (!run->sets.batch && count > 1 && now < calm && wait_for(polls, 1, calm) > 0)
         return true;
     if (wait_for(polls, count, wake) <= 0)

@@ -77,7 +77,7 @@ void perf_window_add(struct engine_run *run, const struct perf_entry *entry);
 void perf_window_alone(struct engine_run *run);
 /* To be called when process PID begins another image at TIME [ns of the run]. */
 void perf_window_exec(struct perf_window *window, uint32_t pid, uint64_t time);
-/* To be called when THREAD has another name from TIME [ns of the run] on. */
+/* To be called when THREAD has another name, starting at TIME [ns of the run]. */
 void perf_window_rename(struct perf_window *window, struct perf_thread *thread, uint64_t time);
 /* Ends the window at UNTIL [ns of the run] if it is long enough, or in any case if AT_ONCE. */
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once);

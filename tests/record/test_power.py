@@ -132,7 +132,7 @@ class Trees(Tree):
         self.assertEqual(self.energy("-p", "rapl:psys")[1], "rapl:psys")
         self.assertEqual(self.energy("-p", "rapl", "-s", "5")[1], "rapl:package-0/core")
         self.fails("rapl:package-9: rapl has no 'package-9'", "-p", "rapl:package-9")
-        self.fails("rapl: --sensor: expected a number from 1 to 7, found 8", "-p", "rapl", "-s", "8")
+        self.fails("rapl: --sensor must be a number from 1 to 7, not 8", "-p", "rapl", "-s", "8")
 
     def test_rapl_that_only_root_reads(self):
         self.rapl()
@@ -665,7 +665,7 @@ class Logs(Case):
         now = time.time()
         path = self.write("/log", "".join(f"{int(now + 0.05 * i)};{10 + 20 * (i % 2)}\n" for i in range(-100, 400)))
         joules, _, seconds, report = self.energy("-p", "log:" + path, command=("sleep", "1"))
-        self.assertRegex(report, "log:value has [0-9]+ values with the time of another: each time counts once, with their mean")
+        self.assertRegex(report, "log:value has [0-9]+ values whose time occurs more than once: each such time counts once, with the mean of its values")
         self.assertAlmostEqual(joules, 20 * seconds, delta=0.4 * seconds)
         made = subprocess.run([BUILD + "/prof2pbin", self.out], capture_output=True, check=True).stdout
         rows = subprocess.run([BUILD + "/pbin-aggregate", "--format=json", "--total"], input=made, capture_output=True, check=True)

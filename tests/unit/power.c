@@ -502,7 +502,7 @@ static void disjoint_ones_are_added(struct check *check)
         {{&many}, {NULL}, 6, "many:psys", NULL},
         {{&many}, {NULL}, 7, "many:rail", NULL},
         {{&many}, {"core-9"}, 0, NULL, "many has no 'core-9'"},
-        {{&many}, {NULL}, 8, NULL, "--sensor: expected a number from 1 to 7, found 8"}};
+        {{&many}, {NULL}, 8, NULL, "--sensor must be a number from 1 to 7, not 8"}};
     for (size_t i = 0; i < sizeof choices / sizeof choices[0] && check->why[0] == '\0'; i++)
         check_choice(check, &choices[i]);
 }
