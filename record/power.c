@@ -736,7 +736,7 @@ static void warn_of(const struct power *p, const struct track *t)
     if (t->alike > 0)
         report_warning(p->reporter,
                        "%s has %" PRIu64 " values whose time occurs more than once: each such time "
-                                         "counts once, with the mean of its values",
+                       "counts once, with the mean of its values",
                        name, t->alike);
     if (t->gap > long_gap && t->gap > 20 * t->channel->period)
         report_warning(p->reporter, "%s delivered no new value for %.1f s", name,

@@ -28,6 +28,8 @@
 static const uint64_t grace = 5 * SECOND;        /* between SIGTERM and SIGKILL */
 static const uint64_t settling = SECOND / 10000; /* another CPU may still be writing a record */
 static const uint64_t rate_every = SECOND / 4;   /* between checks of the rate */
+static const uint64_t enough =
+    500; /* sightings that show the rate well: the first check is earlier */
 /* after the creation of a thread, read the rings often */
 static const uint64_t thread_start = SECOND / 50;
 /* at low rates, the time until new threads are looked at again */
@@ -301,6 +303,7 @@ static uint64_t own_cpu(void)
  * a low rate proves nothing, because time in the kernel is not sampled. */
 static void adapt(struct engine_run *run, uint64_t now)
 {
+    run->adapted = true;
     uint64_t own = own_cpu(), cpu = perf_program_cpu(run), sightings = run->sightings;
     double used = (double)(cpu - run->cpu_before),
            taken = (double)(sightings - run->sightings_before);
@@ -461,7 +464,8 @@ static void work(struct engine_run *run)
     perf_take(run);
     perf_deliver(run, begin - settling);
     perf_window_end(run, perf_time(run, begin - settling), false);
-    if (begin - run->checked >= rate_every) {
+    bool early = !run->adapted && run->sightings >= enough;
+    if (begin - run->checked >= (early ? rate_every / 4 : rate_every)) {
         perf_finish_ended(run, begin);
         if (run->attached) /* a program that was started is waited for */
             perf_end_missed(run, begin, false);
