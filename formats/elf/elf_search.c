@@ -215,10 +215,10 @@ static bool is_sought(const struct debug_search *s, const struct elf_file *debug
         error_pass(s->err, &other);
     if (!s->is_alternate)
         return false;
-    const char *id = debug->build_id;
-    if (id[0] == '\0' && read_alternate_link(debug, true, &own))
-        id = own.build_id;
-    return strcmp(id, s->build_id) == 0;
+    if (elf_has_build_id(debug, s->build_id))
+        return true;
+    return debug->build_id[0] == '\0' && read_alternate_link(debug, true, &own) &&
+           strcmp(own.build_id, s->build_id) == 0;
 }
 
 static struct elf_file *open_debug(const struct debug_search *s, const uint32_t *crc,
