@@ -436,8 +436,8 @@ static uint64_t last_change(const struct raw_mapx *map, const char *path)
 static uint32_t build_id_for(struct images *images, uint32_t pid, const struct raw_mapx *map,
                              uint32_t path, uint64_t changed)
 {
-    uint64_t key = (uint64_t)path << 32 ^ map->inode * UINT64_C(0x9E3779B97F4A7C15) ^
-                   changed * UINT64_C(0xD1B54A32D192ED03);
+    uint64_t key =
+        (uint64_t)path << 32 ^ numbers_mix(map->inode) ^ changed * UINT64_C(0xD1B54A32D192ED03);
     uint32_t before = images->files.count, index = numbers_intern(&images->files, key);
     mem_reserve(&images->build_ids, &images->build_id_capacity, index + 1u,
                 sizeof *images->build_ids);
