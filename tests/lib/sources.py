@@ -5,6 +5,7 @@ list of findings, a text each: empty if all is well.
 
 SPDX-License-Identifier: MIT
 """
+import ast
 import glob
 import os
 import re
@@ -152,7 +153,7 @@ def include_cycles(root):
 
 
 def functions(lines):
-    """(first line, last line) of each function, counted from 1; its braces are in the first column, as
+    """(first line, last line) of each function in C, counted from 1; its braces are in the first column, as
     clang-format puts them."""
     start = None
     for number, line in enumerate(lines, 1):
@@ -163,6 +164,28 @@ def functions(lines):
         elif line == "}" and start is not None:
             yield start, number
             start = None
+
+
+def python_functions(lines):
+    """The same for Python, including methods and inner functions."""
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.lineno, node.end_lineno
+
+
+def script_functions(lines):
+    """The same for named functions in JavaScript; the closing brace is below the first letter."""
+    for number, line in enumerate(lines, 1):
+        start = re.match(r"( *)function \w+\(.*\{$", line)
+        if start:
+            yield number, lines.index(start[1] + "}", number) + 1
+
+
+def is_python(root, path):
+    if "." in os.path.basename(path):
+        return path.endswith(".py")
+    with open(os.path.join(root, path), "rb") as file:
+        return re.match(rb"#!.*\bpython", file.readline()) is not None
 
 
 def lost_files(root, document):
@@ -179,6 +202,9 @@ def lost_files(root, document):
 
 
 def long_functions(root, longest=LONGEST_FUNCTION):
+    """Functions of more than LONGEST lines: in C, Python and the script of pages."""
+    kinds = [(functions, files(root, ".c", ".h")), (python_functions, [p for p in files(root) if is_python(root, p)]),
+             (script_functions, [p for p in files(root, ".js") if not p.startswith("plot/vendor/")])]
     return [f"{path}:{first}: a function of {last - first + 1} lines, more than {longest}"
-            for path in files(root, ".c", ".h")
-            for first, last in functions(lines_of(root, path)) if last - first + 1 > longest]
+            for of_lines, paths in kinds for path in paths
+            for first, last in of_lines(lines_of(root, path)) if last - first + 1 > longest]

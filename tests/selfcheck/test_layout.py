@@ -49,6 +49,8 @@ class Layout(unittest.TestCase):
         self.assertEqual([t for targets in graph.values() for t in targets if t not in graph], [])
         self.assertGreater(sum(1 for path in graph for _ in sources.functions(sources.lines_of(sources.ROOT, path))),
                            1000)
+        for of_lines, path in ((sources.python_functions, "tests/run"), (sources.script_functions, "plot/page/page.js")):
+            self.assertGreater(sum(1 for _ in of_lines(sources.lines_of(sources.ROOT, path))), 20)
 
 
 class Planted(checking.Case):
@@ -136,6 +138,17 @@ class Planted(checking.Case):
         root = self.tree({"base/a.c": "#define X 1\n" + function(60) + "\n" + function(61),
                           "base/b.c": "static const int table[] = {\n" + "    1,\n" * 90 + "};\n"})
         self.assertEqual(sources.long_functions(root), ["base/a.c:63: a function of 61 lines, more than 60"])
+
+    def test_long_script_function(self):
+        def python(lines):
+            return "    def f(self):\n" + "        self.a += 1\n" * (lines - 1)
+        def script(lines):
+            return "  function f(a) {\n" + "    if (a) {\n      a++;\n    }\n" * ((lines - 2) // 3) + "    a++;\n" * ((lines - 2) % 3) + "  }\n"
+        root = self.tree({"tests/a.py": "class A:\n" + python(60) + "\n" + python(61), "tests/b": "#!/usr/bin/env python3\nclass B:\n" + python(62),
+                          "tests/c": "#!/bin/sh\n", "plot/page/d.js": "(function () {\n" + script(60) + "\n" + script(61) + "})();\n"})
+        self.assertEqual(sources.long_functions(root),
+                         [f"{at}: a function of {lines} lines, more than 60"
+                          for at, lines in (("tests/a.py:63", 61), ("tests/b:3", 62), ("plot/page/d.js:63", 61))])
 
 
 if __name__ == "__main__":
