@@ -42,7 +42,7 @@ void page_number(struct plot *plot, double value)
     json_add_real(&plot->picture, value);
 }
 
-void page_key(struct plot *plot, const char *key)
+static void put_key(struct plot *plot, const char *key)
 {
     page_text(plot, key);
     buffer_u8(&plot->picture, ':');
@@ -61,19 +61,19 @@ void page_close(struct plot *plot, char bracket)
 
 void page_put_open(struct plot *plot, const char *key, char bracket)
 {
-    page_key(plot, key);
+    put_key(plot, key);
     page_open(plot, bracket);
 }
 
 void page_put_text(struct plot *plot, const char *key, const char *text)
 {
-    page_key(plot, key);
+    put_key(plot, key);
     page_text(plot, text);
 }
 
 void page_put_number(struct plot *plot, const char *key, double value)
 {
-    page_key(plot, key);
+    put_key(plot, key);
     page_number(plot, value);
 }
 

@@ -32,8 +32,4 @@ bool elf_name_fits(struct elf_name_budget *budget, const char *name);
  * changes or data begins, and are not functions. */
 bool elf_is_mapping_symbol(const struct elf_file *file, const char *name);
 
-/* Records a read error if the file has the SIZE bytes at OFFSET. libelf does not distinguish read
- * errors from damaged files. */
-void elf_file_blame(const struct elf_file *file, uint64_t offset, uint64_t size);
-
 #endif
