@@ -22,7 +22,8 @@ struct dump_request {
 };
 
 /* Each of these reads all of READER, and writes a table to OUT. Returns 0, or -1 with ERR filled.
- * START and END apply only to samples, readings, and tables computed from samples. */
+ * The members START and END of REQUEST apply only to samples, readings, and tables computed from
+ * samples. */
 
 /* The metadata of the profile and its mappings. dump_meta_raw writes values as stored; dump_meta
  * formats them for reading in the text formats. */

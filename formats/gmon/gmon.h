@@ -69,7 +69,7 @@ struct gmon *gmon_read(struct stream *stream, const struct gmon_options *options
                        struct error *err);
 void gmon_delete(struct gmon *gmon);
 
-/* The count of bin INDEX, which must be below THERE. */
+/* The count of bin INDEX, which must be below the member THERE of HISTOGRAM. */
 static inline unsigned gmon_bin(const struct gmon *gmon, const struct gmon_histogram *histogram,
                                 uint64_t index)
 {
