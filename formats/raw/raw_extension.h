@@ -71,6 +71,11 @@ enum raw_mapping {
     RAW_MAPPINGS
 };
 
+/* Returns the kind of a mapping that the kernel shows with PATH. A file that exists only in memory
+ * (memfd, System V shared memory, a shared mapping of /dev/zero) is anonymous: it cannot be opened by
+ * this path. */
+enum raw_mapping raw_mapping_of_path(const char *path);
+
 /* An executable mapping of an image. It replaces the overlapping parts of earlier mappings. */
 struct raw_mapx {
     uint32_t image;
