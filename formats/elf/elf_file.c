@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,6 +401,17 @@ struct elf_file *elf_file_open(const char *path, int *errnum, struct error *err)
         return NULL;
     }
     error_set_errno(err, path, *errnum, "cannot open");
+    return NULL;
+}
+
+struct elf_file *elf_file_open_as(const char *format, va_list args, int *errnum, struct error *err)
+{
+    char path[PATH_MAX];
+    int length = vsnprintf(path, sizeof path, format, args);
+    if (length >= 0 && (size_t)length < sizeof path)
+        return elf_file_open(path, errnum, err);
+    *errnum = ENOENT;
+    error_set_errno(err, path, ENAMETOOLONG, "cannot open");
     return NULL;
 }
 
