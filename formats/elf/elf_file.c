@@ -140,6 +140,17 @@ const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit
     return data->d_buf;
 }
 
+bool elf_find_symbols(const struct elf_file *file, uint32_t type, struct elf_symbol_table *table)
+{
+    size_t index = 0;
+    while (index < file->section_count && file->sections[index].type != type)
+        index++;
+    *table = (struct elf_symbol_table){.index = index, .data = elf_table(file, index)};
+    if (table->data != NULL)
+        table->names = elf_strings(file, file->sections[index].link, &table->limit);
+    return table->data != NULL;
+}
+
 /* ---- names ---- */
 
 enum { SHORT_NAME = 64, NAME_FACTOR = 4, FREE_NAMES = 64 * 1024 };

@@ -16,6 +16,18 @@ Elf_Data *elf_table(const struct elf_file *file, size_t index);
  * NULL with *LIMIT 0 if there are none. */
 const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit);
 
+/* A table of symbols. Everything is borrowed until elf_file_close. */
+struct elf_symbol_table {
+    size_t index;      /* of its section */
+    Elf_Data *data;    /* for gelf_getsym */
+    const char *names; /* as from elf_strings */
+    size_t limit;      /* of NAMES */
+};
+
+/* Finds the first table of TYPE, SHT_SYMTAB or SHT_DYNSYM. Returns false if there is none, or if
+ * elf_table cannot read it. */
+bool elf_find_symbols(const struct elf_file *file, uint32_t type, struct elf_symbol_table *table);
+
 /* Linkers store a name as the end of a longer one, but a table with a name at each byte of a name
  * of a megabyte is an attack. All names longer than 64 bytes in a table may together have four
  * times as many bytes as the table, plus 64 kB. */
