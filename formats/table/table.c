@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "formats/table/table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,11 @@ const struct table_format *table_format_choose(const char *name, const char *pat
                          : formats[i]->suffix != NULL && path_has_suffix(path, formats[i]->suffix))
             return formats[i];
     return name != NULL ? NULL : fallback;
+}
+
+void table_put_whole(struct output *out, const struct table_cell *cell)
+{
+    output_printf(out, cell->kind == CELL_HEX ? "0x%" PRIx64 : "%" PRIu64, cell->count);
 }
 
 int table_format_check(const char *name, const char *path, const char *more, struct error *err)
