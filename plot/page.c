@@ -12,7 +12,7 @@
 enum {
     LABEL = 17 /* drawn part of a name [em] */,
     MAX_NAME_LENGTH = 2000 /* of a name [characters] */,
-    USUAL_ROWS = 100
+    MAX_ROWS = 100
 };
 
 /* The script and the style of plot/page and plot/vendor, with the hashes that the policy allows; plot/page/embed
@@ -110,7 +110,7 @@ void page_begin(struct plot *plot, const char *kind, const char *title, const ch
 
 size_t page_rows(size_t top, size_t count)
 {
-    size_t most = top > 0 ? top + 1 : USUAL_ROWS;
+    size_t most = top > 0 ? top + 1 : MAX_ROWS;
     return most < count ? most : count;
 }
 

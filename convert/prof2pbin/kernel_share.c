@@ -12,8 +12,8 @@
 #include "convert/prof2pbin/missing_places.h"
 #include "formats/raw/raw_ticks.h"
 
-enum { FEW = 6 };                 /* ticks */
-static const double enough = 100; /* least number of sightings on a side for a comparison */
+enum { FEW = 6 };                        /* ticks */
+static const double min_sightings = 100; /* least number of sightings on a side for a comparison */
 static const double default_tick = 4e6, min_tick = 1e5, max_tick = 1e8; /* [ns] */
 
 /* Sightings on the CPU of the sampler, or on another CPU. */
@@ -253,7 +253,7 @@ static void part_kinds(struct program *p)
     double calls = side->seen.kernel - side->faults, excess = side->excess;
     for (int k = 0; k < FAULT_SIDES; k++)
         p->sides[k].call_part = p->sides[k].fault_part = 1;
-    if (same->seen.all < enough || calls < 1 || side->faults < 1 || excess <= 0)
+    if (same->seen.all < min_sightings || calls < 1 || side->faults < 1 || excess <= 0)
         return;
     double right = (same->seen.kernel - same->faults) / same->seen.all * side->seen.all;
     double wrong = calls > right ? calls - right : 0;
@@ -291,7 +291,7 @@ static void place_calls(struct program *p)
 {
     const struct cpu_sightings *side = &p->sides[FAULT_OTHER_CPU],
                                *same = &p->sides[FAULT_SAME_CPU];
-    p->placed = same->seen.all >= enough && side->seen.kernel > 0;
+    p->placed = same->seen.all >= min_sightings && side->seen.kernel > 0;
     if (!p->placed)
         return;
     double calls = side->seen.kernel - side->faults;
@@ -319,7 +319,7 @@ static double settle_programs(struct kernel_share *share)
             all += p->sides[k].excess + p->sides[k].lack;
         }
         place_calls(p);
-        if (p->sides[FAULT_SAME_CPU].seen.all >= enough)
+        if (p->sides[FAULT_SAME_CPU].seen.all >= min_sightings)
             missing_places_settle(&p->missing, p->sides[FAULT_SAME_CPU].seen.all,
                                   p->sides[FAULT_OTHER_CPU].seen.all);
     }

@@ -154,9 +154,9 @@ static bool is_too_long(const struct table *table, const struct table_cell *cell
  * former takes some time, so that after a while all texts lose their ends. Caller frees. */
 static char *shorten(struct table *table, const char *text)
 {
-    enum { ENOUGH = 64 << 20 };
+    enum { MAX_SHORTENED = 64 << 20 };
     const size_t length = strlen(text), longest = table->format->longest;
-    const bool possible = length <= TABLE_MAX_DATA && table->shortened <= ENOUGH;
+    const bool possible = length <= TABLE_MAX_DATA && table->shortened <= MAX_SHORTENED;
     table->shortened += possible ? length : 0;
     for (int step = ELIDE_PARAMETERS; possible && step < ELIDE_STEPS; step++) {
         char *shorter = elide_arguments(text, (enum elide_step)step);

@@ -164,10 +164,10 @@ static struct meter_block *find_block(void)
 {
     struct meter_header *header = meter_process.header;
     uint32_t number = __atomic_fetch_add(&header->next_thread, 1, __ATOMIC_RELAXED);
-    if (number < METER_THREADS)
+    if (number < METER_MAX_THREADS)
         return block_at(number);
-    __atomic_store_n(&header->next_thread, METER_THREADS, __ATOMIC_RELAXED);
-    for (uint32_t i = 0; i < METER_THREADS; i++) {
+    __atomic_store_n(&header->next_thread, METER_MAX_THREADS, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < METER_MAX_THREADS; i++) {
         struct meter_thread *owner = &block_at(i)->thread;
         uint32_t used = 1;
         if (__atomic_load_n(&owner->used, __ATOMIC_ACQUIRE) == 1 && is_gone(owner) &&
@@ -201,7 +201,7 @@ static void name_block(struct meter_block *block, uint32_t pid)
 static struct meter_arc *find_arcs(struct meter_block *block)
 {
     struct meter_header *header = meter_process.header;
-    const uint64_t size = METER_ARCS * sizeof(struct meter_arc);
+    const uint64_t size = METER_MAX_ARCS * sizeof(struct meter_arc);
     uint64_t *at = &block->thread.arcs;
     if (!header->callers)
         return NULL;
@@ -312,7 +312,7 @@ __attribute__((noinline, cold)) static void note_interval(const struct state *t,
 {
     struct meter_header *header = meter_process.header;
     uint64_t number = __atomic_fetch_add(&header->next_interval, 1, __ATOMIC_RELAXED);
-    if (number >= METER_INTERVALS)
+    if (number >= METER_MAX_INTERVALS)
         return;
     struct meter_interval *interval =
         (struct meter_interval *)(meter_process.file + METER_INTERVALS_AT) + number;
@@ -575,7 +575,7 @@ __attribute__((noinline)) static void count_arc(struct state *t, const uint64_t 
                                         << METER_SITE_BITS;
     const uint64_t hash = (site ^ (uint64_t)function << 24) * UINT64_C(0x9E3779B97F4A7C15) >> 40;
     for (uint64_t i = 0; i < ARC_PROBES; i++) {
-        struct meter_arc *arc = &t->arcs[(hash + i) % METER_ARCS];
+        struct meter_arc *arc = &t->arcs[(hash + i) % METER_MAX_ARCS];
         uint64_t free = 0;
         if (arc->site == 0 && __atomic_compare_exchange_n(&arc->site, &free, site, false,
                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -789,9 +789,9 @@ static bool receive(int fd, const struct meter_plan *plan, uint64_t pool)
  * these results. */
 static bool ask_twice(struct meter_request *request, struct meter_plan *plan)
 {
-    uint64_t addresses[METER_RESOLVERS] = {0};
+    uint64_t addresses[METER_MAX_RESOLVERS] = {0};
     int fd = ask(request, NULL, plan);
-    if (fd >= 0 && plan->resolvers > 0 && plan->resolvers <= METER_RESOLVERS) {
+    if (fd >= 0 && plan->resolvers > 0 && plan->resolvers <= METER_MAX_RESOLVERS) {
         bool got = get(fd, addresses, plan->resolvers * sizeof *addresses);
         call3(SYS_close, fd, 0, 0);
         if (!got)

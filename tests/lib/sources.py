@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {"base": 0, "formats": 1, "record": 2, "analyze": 2, "convert": 3, "plot": 3}
 FOLDERS = {"analyze/code": 0, "analyze/statistics": 0, "analyze/attribute": 1, "analyze/aggregate": 2,
            "analyze/compare": 3, "analyze/annotate": 3, "analyze/callgraph": 3, "analyze/dump": 3}
-LONGEST_FUNCTION = 60  # lines, from its first to the closing brace
+MAX_FUNCTION = 60  # lines, from its first to the closing brace
 
 
 def files(root, *suffixes, folders=(*LAYERS, "samples", "tests")):
@@ -201,7 +201,7 @@ def lost_files(root, document):
     return found
 
 
-def long_functions(root, longest=LONGEST_FUNCTION):
+def long_functions(root, longest=MAX_FUNCTION):
     """Functions of more than LONGEST lines: in C, Python and the script of pages."""
     kinds = [(functions, files(root, ".c", ".h")), (python_functions, [p for p in files(root) if is_python(root, p)]),
              (script_functions, [p for p in files(root, ".js") if not p.startswith("plot/vendor/")])]
