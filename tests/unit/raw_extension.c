@@ -137,7 +137,7 @@ static void trailing_data(struct check *check)
 }
 
 /* A block whose payload is shorter than its counts require, with a correct checksum. */
-static void counts_that_lie(struct check *check)
+static void implausible_counts(struct check *check)
 {
     const char *const types[] = {"info", "maps", "thrd"};
     for (int i = 0; i < 3; i++) {
@@ -254,7 +254,7 @@ static void kinds_of_mappings(struct check *check)
 }
 
 CHECK_MAIN({"round_trip", round_trip}, {"every_truncation", every_truncation},
-           {"trailing_data", trailing_data}, {"counts_that_lie", counts_that_lie},
+           {"trailing_data", trailing_data}, {"implausible_counts", implausible_counts},
            {"unknown_optional_block", unknown_optional_block},
            {"rows_are_counted", rows_are_counted}, {"contents", contents},
            {"kinds_of_mappings", kinds_of_mappings})
