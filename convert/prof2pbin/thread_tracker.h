@@ -66,8 +66,8 @@ struct steady {
     uint8_t any;        /* flags that at least one of them has */
 };
 
-/* Returns whether COUNT samples of SAMPLES, from sample FIRST and thread sample THREAD_SAMPLE on,
- * are steady, with STEADY filled. The last one is at TIME_NS. Requires flags. */
+/* Returns whether COUNT samples of SAMPLES, starting at sample FIRST and thread sample
+ * THREAD_SAMPLE, are steady, with STEADY filled. The last one is at TIME_NS. Requires flags. */
 bool tracker_is_steady(struct tracker *tracker, const struct raw_samples *samples, size_t first,
                        size_t count, size_t thread_sample, uint64_t time_ns, struct steady *steady);
 

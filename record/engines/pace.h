@@ -26,8 +26,8 @@ struct pace {
     uint64_t missed;        /* samples that were due while the sampler was not running */
 };
 
-/* Starts sampling at FREQUENCY [Hz] from NOW [ns, CLOCK_MONOTONIC] on. Samples may take at most the
- * fraction MOST of the time; 0: no limit. */
+/* Starts sampling at FREQUENCY [Hz], beginning at NOW [ns, CLOCK_MONOTONIC]. Samples may take at
+ * most the fraction MOST of the time; 0: no limit. */
 void pace_start(struct pace *pace, double frequency, bool random, double most, uint64_t now);
 /* A sample ended at END and cost the program COST [ns]. Sets NEXT. */
 void pace_taken(struct pace *pace, uint64_t end, uint64_t cost);

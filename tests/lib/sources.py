@@ -84,18 +84,24 @@ def other_guards(root):
 
 
 # Words that were found in messages, documents and comments, and better ones.
-STIFF = {r"(?<!there )\bis no (?!longer\b|more\b)\w+": "is not a ...", r"\b(told|tells?)\b(?! (them )?apart)": "reports, shows",
+STIFF = {r"(?<!there )\bis no (?!longer\b|more\b)\w+": "is not a ...", r"(?<!\.)\b(told|tells?)\b(?! (them )?apart)": "reports, shows",
          r"\b(stands? (at|within)|lies? (at|within|in|between))\b": "is at, is between", r"\bbehind the end\b": "after the end",
          r"\banother \w+ than\b": "... other than", r"\bwhole number from\b": "an integer >= ...",
-         r"\bfrom (number |sample )?(?-i:[A-Z_]+|\d+) on\b": "starting at ...", r"\bof all time\b": "of total CPU time", r"\bas for all tools\b": "see pbin-tools(7)"}
+         r"\bfrom (number |sample )?(?-i:[A-Z_]+|\d+)( \[\w+(, \w+)*\])?( and [a-z ]+(?-i:[A-Z_]+))? on\b": "starting at ...",
+         r"\bof all time\b": "of total CPU time", r"\bas for all tools\b": "see pbin-tools(7)"}
+# Files at the root of the tree, and the two that list these words.
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", ".clang-tidy", ".editorconfig", ".gcc-analyzer")
+LISTS = ("tests/lib/sources.py", "tests/selfcheck/test_layout.py")
 
 
-def stiff_words(root, folders=LAYERS):
-    """Uses of such words in C files, man pages and documents."""
-    documents = [path for path in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md") if os.path.exists(os.path.join(root, path))]
+def stiff_words(root):
+    """Uses of such words in sources, scripts, man pages and documents."""
+    documents = [path for path in DOCUMENTS if os.path.exists(os.path.join(root, path))]
+    texts = (".c", ".h", ".1", ".5", ".7", ".md", ".py", ".sh", ".js", ".clang-tidy")
+    sources = [path for path in files(root, folders=(*LAYERS, "docs", "samples", "tests", ".ci"))
+               if path.endswith(texts) or interpreter(root, path)]
     return [f"{path}:{number}: '{match[0]}': write '{better}'"
-            for path in documents + files(root, ".c", ".h", ".1", ".5", ".7", ".md", folders=(*folders, "docs", "samples"))
-            if not path.startswith("plot/vendor/")
+            for path in documents + sources if not path.startswith("plot/vendor/") and path not in LISTS
             for number, line in enumerate(lines_of(root, path), 1) for word, better in STIFF.items()
             for match in re.finditer(word, line, re.IGNORECASE)]
 
@@ -103,7 +109,7 @@ def stiff_words(root, folders=LAYERS):
 def glued_tags(root):
     """Licence tags on the same line as prose."""
     return [f"{path}:{number}: the licence tag needs a line of its own"
-            for path in files(root, ".c", ".h", ".1", ".5", ".7", ".py") if path not in ("tests/lib/sources.py", "tests/selfcheck/test_layout.py")
+            for path in files(root, ".c", ".h", ".1", ".5", ".7", ".py") if path not in LISTS
             for number, line in enumerate(lines_of(root, path), 1)
             if re.search(r"\w.* SPDX-License", line)]
 
@@ -181,11 +187,15 @@ def script_functions(lines):
             yield number, lines.index(start[1] + "}", number) + 1
 
 
-def is_python(root, path):
-    if "." in os.path.basename(path):
-        return path.endswith(".py")
+def interpreter(root, path):
+    """The program in the first line of a script; empty for other files."""
     with open(os.path.join(root, path), "rb") as file:
-        return re.match(rb"#!.*\bpython", file.readline()) is not None
+        words = file.readline().split()
+    return os.path.basename(words[-1]).decode() if words and words[0].startswith(b"#!") else ""
+
+
+def is_python(root, path):
+    return path.endswith(".py") or interpreter(root, path).startswith("python")
 
 
 def lost_files(root, document):

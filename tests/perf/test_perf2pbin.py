@@ -209,7 +209,7 @@ class Made(PerfCase):
                          {("one",): (2, 2 * MS), ("two",): (1, MS), ("_foreign",): (1, MS)})
 
     def test_files_in_memory(self):
-        """Memory that the kernel shows as a file is no file, as in recordings of the sampler: a program may move its own code
+        """Memory that the kernel shows as a file is not a file, as in recordings of the sampler: a program may move its own code
         there. A program that is one keeps its name."""
         for path in ("/memfd:pages (deleted)", "/SYSV00000000 (deleted)", "/dev/zero (deleted)", "//anon"):
             with self.subTest(path):

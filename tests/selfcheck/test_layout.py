@@ -91,10 +91,13 @@ class Planted(checking.Case):
 
     def test_stiff_words(self):
         root = self.tree({"base/a.c": '/* It is no profile. There is no profile. */\n"the end lies at 5"\n/* from I on */\n', "convert/b.1": "A\n.\nis told\n",
-                          "README.md": "is no longer another one than b\n"})
+                          "README.md": "is no longer another one than b\n", "CHANGELOG.md": "It is no tool.\n", ".ci/run": "#!/bin/sh\n# told\n",
+                          "tests/b": "#!/usr/bin/env python3\nfile.tell()  # as for all tools\n", "tests/c": "is told\n",
+                          "base/d.h": "/* from NOW [ns, CLOCK_MONOTONIC] on */\n/* from sample FIRST and thread sample NEXT on */\n"})
         self.assertEqual([one.split(": write")[0] for one in sources.stiff_words(root)],
-                         ["README.md:1: 'another one than'", "base/a.c:1: 'is no profile'", "base/a.c:2: 'lies at'", "base/a.c:3: 'from I on'",
-                          "convert/b.1:3: 'told'"])
+                         ["README.md:1: 'another one than'", "CHANGELOG.md:1: 'is no tool'", ".ci/run:2: 'told'", "base/a.c:1: 'is no profile'", "base/a.c:2: 'lies at'", "base/a.c:3: 'from I on'",
+                          "base/d.h:1: 'from NOW [ns, CLOCK_MONOTONIC] on'", "base/d.h:2: 'from sample FIRST and thread sample NEXT on'",
+                          "convert/b.1:3: 'told'", "tests/b:2: 'as for all tools'"])
 
     def test_guard_of_another_header(self):
         root = self.tree({"base/a_b.h": "#ifndef BASE_A_B_H\n#define BASE_A_B_H\n#endif\n", "base/c.h": "#ifndef BASE_A_H\n#endif\n"})
