@@ -49,12 +49,6 @@ static inline double get_f64(const uint8_t *p, bool big)
 }
 
 /* Writers. Output is always little-endian. */
-static inline void put_u16le(uint8_t *p, uint16_t v)
-{
-    v = htole16(v);
-    memcpy(p, &v, sizeof v);
-}
-
 static inline void put_u32le(uint8_t *p, uint32_t v)
 {
     v = htole32(v);

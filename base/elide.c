@@ -318,8 +318,8 @@ static char *without_dots(const char *inner)
 char *elide_function(const char *name)
 {
     char *shorter = elide_arguments(name, ELIDE_SIGNATURE), *inner = NULL, *next;
-    for (size_t count = 1; count <= ELIDE_SCOPES && (next = elide_scopes(shorter, count)) != NULL;
-         count++) {
+    for (size_t count = 1;
+         count <= ELIDE_MAX_SCOPES && (next = elide_scopes(shorter, count)) != NULL; count++) {
         free(inner);
         inner = next;
     }
@@ -385,7 +385,7 @@ char *elide_middle(const char *text, size_t width)
 static char *drop_scopes(const char *shorter, size_t width)
 {
     char *inner = elide_scopes(shorter, 1);
-    for (size_t count = 2; inner != NULL && elide_width(inner) > width && count <= ELIDE_SCOPES;
+    for (size_t count = 2; inner != NULL && elide_width(inner) > width && count <= ELIDE_MAX_SCOPES;
          count++) {
         char *next = elide_scopes(shorter, count);
         if (next == NULL)

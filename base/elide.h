@@ -32,7 +32,7 @@ char *elide_middle(const char *text, size_t width);
  * "...basic_string<...>::swap" without the two scopes std::__cxx11::; NULL if it has fewer. Caller
  * frees. */
 char *elide_scopes(const char *name, size_t count);
-enum { ELIDE_SCOPES = 32 /* limit of attempts, so that unusual names are fast */ };
+enum { ELIDE_MAX_SCOPES = 32 /* limit of attempts, so that unusual names are fast */ };
 
 /* NAME without scopes, parameters and template arguments: "swap". Caller frees. */
 char *elide_function(const char *name);

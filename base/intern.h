@@ -42,9 +42,15 @@ void numbers_free(struct numbers *numbers);
 /* Slow path of numbers_intern. */
 uint32_t numbers_add(struct numbers *numbers, uint64_t key);
 
+/* Mixes the bits of KEY: the upper ones of the result depend on all of KEY. */
+static inline uint64_t numbers_mix(uint64_t key)
+{
+    return key * UINT64_C(0x9E3779B97F4A7C15);
+}
+
 static inline uint32_t numbers_hash(uint64_t key)
 {
-    return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+    return (uint32_t)(numbers_mix(key) >> 32);
 }
 
 /* The number of KEY, or INTERN_NONE. */

@@ -111,7 +111,7 @@ static char *shorter(const char *name, size_t width)
     char *plain = elide_arguments(name, ELIDE_SIGNATURE), *best = NULL;
     if (elide_width(plain) <= width)
         return plain;
-    for (size_t count = 1; count <= ELIDE_SCOPES; count++) {
+    for (size_t count = 1; count <= ELIDE_MAX_SCOPES; count++) {
         char *inner = elide_scopes(plain, count);
         if (inner == NULL)
             break;

@@ -72,7 +72,7 @@ int tool_commit(const struct tool_common *common, struct output *out, int result
 /* The number of characters in a line of standard output; 0: no limit. */
 static size_t line_width(void)
 {
-    enum { USUAL = 80 };
+    enum { DEFAULT_WIDTH = 80 };
     struct winsize window;
     const char *columns = getenv("COLUMNS");
     uint64_t width = 0;
@@ -81,7 +81,7 @@ static size_t line_width(void)
     if (!isatty(STDOUT_FILENO))
         return 0;
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-    return known ? window.ws_col : USUAL;
+    return known ? window.ws_col : DEFAULT_WIDTH;
 }
 
 const struct table_style *tool_style(struct tool_common *common)

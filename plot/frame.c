@@ -304,18 +304,18 @@ void frame_row_axes(struct plot *plot)
                                   : "set grid noytics xtics\nset border 1\nset xtics scale 0.5\n");
 }
 
-enum { USUAL_DIGITS = 6 /* as %g */ };
+enum { MIN_DIGITS = 6 /* as %g */ };
 
 /* Returns the digits needed for labels between LOW and HIGH at a distance of STEP, a digit times a
  * power of ten. */
 static int label_digits(double low, double high, double step)
 {
-    enum { MOST = 15 };
+    enum { MAX_DIGITS = 15 };
     double most = fmax(fabs(low), fabs(high)), rounding = 1e-9;
     if (!(step > 0) || !(most > 0))
-        return USUAL_DIGITS;
+        return MIN_DIGITS;
     double digits = 1 + floor(log10(most) + rounding) - floor(log10(step) + rounding);
-    return (int)fmin(fmax(digits, USUAL_DIGITS), MOST);
+    return (int)fmin(fmax(digits, MIN_DIGITS), MAX_DIGITS);
 }
 
 /* Returns the width of the label at VALUE, including the gap to the next one. */
@@ -348,7 +348,7 @@ void frame_xtics(struct plot *plot, double low, double high, double length)
     double step = tic_step(plot, low, high, length);
     int digits = label_digits(low, high, step);
     double beyond = label_room(plot, floor(high / step) * step, digits) / 2 - MARGIN * s->em;
-    double end = digits > USUAL_DIGITS && beyond > 0 ? high - beyond / length * (high - low) : high;
+    double end = digits > MIN_DIGITS && beyond > 0 ? high - beyond / length * (high - low) : high;
     if (end < high)
         script_add(s, "set xtics nomirror %.17g,%.9g,%.17g\n", ceil(low / step) * step, step, end);
     else

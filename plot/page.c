@@ -12,7 +12,7 @@
 enum {
     LABEL = 17 /* drawn part of a name [em] */,
     MAX_NAME_LENGTH = 2000 /* of a name [characters] */,
-    USUAL_ROWS = 100
+    MAX_ROWS = 100
 };
 
 /* The script and the style of plot/page and plot/vendor, with the hashes that the policy allows; plot/page/embed
@@ -42,7 +42,7 @@ void page_number(struct plot *plot, double value)
     json_add_real(&plot->picture, value);
 }
 
-void page_key(struct plot *plot, const char *key)
+static void put_key(struct plot *plot, const char *key)
 {
     page_text(plot, key);
     buffer_u8(&plot->picture, ':');
@@ -61,19 +61,19 @@ void page_close(struct plot *plot, char bracket)
 
 void page_put_open(struct plot *plot, const char *key, char bracket)
 {
-    page_key(plot, key);
+    put_key(plot, key);
     page_open(plot, bracket);
 }
 
 void page_put_text(struct plot *plot, const char *key, const char *text)
 {
-    page_key(plot, key);
+    put_key(plot, key);
     page_text(plot, text);
 }
 
 void page_put_number(struct plot *plot, const char *key, double value)
 {
-    page_key(plot, key);
+    put_key(plot, key);
     page_number(plot, value);
 }
 
@@ -110,7 +110,7 @@ void page_begin(struct plot *plot, const char *kind, const char *title, const ch
 
 size_t page_rows(size_t top, size_t count)
 {
-    size_t most = top > 0 ? top + 1 : USUAL_ROWS;
+    size_t most = top > 0 ? top + 1 : MAX_ROWS;
     return most < count ? most : count;
 }
 

@@ -11,8 +11,7 @@
  * user's title, if given, replaces TITLE. */
 void page_begin(struct plot *plot, const char *kind, const char *title, const char *subtitle);
 
-/* Append to the data; commas are added. Values of objects follow their key. */
-void page_key(struct plot *plot, const char *key);
+/* Append to the data; commas are added. For values in an object, see page_put_*. */
 void page_text(struct plot *plot,
                const char *text); /* made visible; shortened from thousands of characters */
 void page_number(struct plot *plot, double value); /* null if not finite */

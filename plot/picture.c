@@ -167,13 +167,13 @@ static void draw_nothing(struct plot *plot, const struct error *err)
  * with ERR filled. */
 static int check_height(const struct picture_request *r, const struct script *s, struct error *err)
 {
-    enum { MOST = 32767 /* the limit of cairo [px] */ };
-    if (s->picture != PICTURE_PNG || s->height <= MOST)
+    enum { MAX_PIXELS = 32767 /* the limit of cairo [px] */ };
+    if (s->picture != PICTURE_PNG || s->height <= MAX_PIXELS)
         return 0;
     return error_set(err, r->output, NO_OFFSET,
                      "the picture is too high for PNG: %.0f pixels, but at most %d (reduce --top, "
                      "give --height, or draw svg or pdf)",
-                     s->height, MOST);
+                     s->height, MAX_PIXELS);
 }
 
 /* Draws the plot; an empty selection is drawn as such, with a warning. */

@@ -12,11 +12,12 @@
 enum {
     MIN_CURVE = 64, /* points along a violin */
     MAX_CURVE = 1000,
-    FEW_RUNS = 20,  /* the dots of more runs would hide the boxes */
-    USUAL_ROWS = 20 /* maximum without --top */
+    MAX_DOTTED_RUNS = 20, /* the dots of more runs would hide the boxes */
+    MAX_ROWS = 20         /* maximum without --top */
 };
 
-static const double LEAST = 0.01; /* part of the largest row of code; smaller rows are lines at 0 */
+static const double MIN_PART =
+    0.01;                         /* part of the largest row of code; smaller rows are lines at 0 */
 static const double NARROW = 0.5; /* used if an axis from 0 would waste this part of its length */
 
 struct spreads {
@@ -24,7 +25,7 @@ struct spreads {
     const struct errors *errors; /* of functions between sides; NULL: values of runs */
     struct spread *rows;
     size_t count, runs, all; /* ALL rows of the profiles, of which COUNT are drawn */
-    bool small;              /* the omitted rows are below LEAST */
+    bool small;              /* the omitted rows are below MIN_PART */
     enum points points;      /* not POINTS_AUTO */
     size_t dots;             /* number of drawn dots */
     enum row_metric metric;
@@ -330,7 +331,7 @@ static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
     const struct theme *t = script->theme;
     double f = scale->factor, half = fmin(0.3, 1.1 * script->em / s->layout.height);
     double line = violin ? 1.35 * half : half; /* a dot at its end would look like an arrow head */
-    bool many = s->points == POINTS_ALL && s->runs > FEW_RUNS;
+    bool many = s->points == POINTS_ALL && s->runs > MAX_DOTTED_RUNS;
     frame_row_axes(s->plot);
     if (s->errors != NULL)
         script_add(script,
@@ -380,7 +381,7 @@ static char *rows_text(const struct spreads *s)
     if (!s->small)
         return mem_printf("%zu of %zu rows \xc2\xb7 ", s->count, s->all);
     return mem_printf("%zu row%s below %g %% of the largest not drawn \xc2\xb7 ", s->all - s->count,
-                      s->all - s->count == 1 ? "" : "s", 100 * LEAST);
+                      s->all - s->count == 1 ? "" : "s", 100 * MIN_PART);
 }
 
 /* Describes the drawn elements, and what is not drawn. Caller frees. */
@@ -458,7 +459,7 @@ static size_t count_rows(const struct ranking *r, bool all)
         if (!isnan(r->rows[i].value) && (!r->rows[i].other || isinf(ranking_limit(r))))
             most = fmax(most, fabs(r->rows[i].value));
     for (size_t i = 0; i < r->count; i++)
-        if (all ? !isnan(r->rows[i].value) : fabs(r->rows[i].value) >= LEAST * most)
+        if (all ? !isnan(r->rows[i].value) : fabs(r->rows[i].value) >= MIN_PART * most)
             count = i + 1;
     return count > 0 ? count : 1;
 }
@@ -475,14 +476,14 @@ static int prepare(struct spreads *s, const struct aggregate *whole, struct erro
         return -1;
     }
     size_t rows = count_rows(&ranking, o->top > 0), wanted = o->top < rows ? o->top : rows;
-    size_t most = o->top > 0 ? wanted : USUAL_ROWS;
+    size_t most = o->top > 0 ? wanted : MAX_ROWS;
     s->all = ranking.count;
     s->layout = frame_rows(s->plot, o->top > 0 ? wanted : 0, rows < most ? rows : most);
     s->count = rows < s->layout.count ? rows : s->layout.count;
     s->small = o->top == 0 && s->count == rows;
-    s->points = o->points != POINTS_AUTO ? o->points
-                : s->runs > FEW_RUNS     ? POINTS_OUTLIERS
-                                         : POINTS_ALL;
+    s->points = o->points != POINTS_AUTO    ? o->points
+                : s->runs > MAX_DOTTED_RUNS ? POINTS_OUTLIERS
+                                            : POINTS_ALL;
     s->metric_name = ranking_metric_name(aggregate_quantity(whole), s->metric);
     s->unit = ranking_metric_unit(aggregate_quantity(whole), s->metric);
     pbin_meta_copy(&s->meta, aggregate_meta(whole));

@@ -125,12 +125,12 @@ static void append_totals(const struct run_sets *sets, char **text)
 
 static char *title_of(const struct comparison *c)
 {
-    enum { FEW = 4 }; /* maximum number of sides whose totals fit */
+    enum { MAX_SIDES = 4 }; /* maximum number of sides whose totals fit */
     const struct run_sets *sets = &c->sets;
     char *base = text_value(sets->sides[0].total, sets->unit), *after = mem_strdup("");
     append_totals(sets, &after);
     char *title =
-        sets->metric == COMPARE_POWER || sets->side_count > FEW
+        sets->metric == COMPARE_POWER || sets->side_count > MAX_SIDES
             ? mem_printf("%s: what changed", sets->metric_name)
         : sets->side_count > 2
             ? mem_printf("%s: %s before; %s", sets->metric_name, base, after)

@@ -10,7 +10,7 @@
 #include "plot/characters.h"
 #include "plot/page.h"
 
-enum { USUAL_ROWS = 12 /* maximum without --top */, MAX_BINS = 240 };
+enum { MAX_ROWS = 12 /* maximum without --top */, MAX_BINS = 240 };
 
 static const double HEIGHT = 0.86; /* part of the height of a row that the highest bin has */
 
@@ -462,7 +462,7 @@ static int draw_hist(struct plot *plot, struct error *err)
         result = ranking_metric_of(plot, h.aggregate, &metric, err);
     if (result == 0) {
         ranking_make(&h.ranking, h.aggregate, metric, 0);
-        take_rows(&h, o->top > 0 ? o->top : USUAL_ROWS);
+        take_rows(&h, o->top > 0 ? o->top : MAX_ROWS);
         result = ranking_check(&h.ranking, err);
         if (result == 0 && h.count == 0)
             result = error_set(err, NULL, NO_OFFSET, "no call has returned: no times to draw");

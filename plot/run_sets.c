@@ -16,7 +16,7 @@
 
 static void add_side(struct run_sets *s, const char *const *paths, size_t count)
 {
-    s->sides[s->side_count++] = (struct side){.paths = paths, .count = count};
+    s->sides[s->side_count++] = (struct side_files){.paths = paths, .count = count};
 }
 
 /* Adds the sides of --with, or each file that does not belong to the base. Returns 0, or -1 with

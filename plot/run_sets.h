@@ -20,8 +20,8 @@ struct change {
     bool label;                 /* not code: _idle, _others, ... */
 };
 
-/* A side: its files, and a short name for it. */
-struct side {
+/* The files of a side, a short name for it, and its sum. */
+struct side_files {
     const char *const *paths;
     size_t count;
     char *name; /* owned */
@@ -29,9 +29,9 @@ struct side {
 };
 
 struct run_sets {
-    struct compare *compare; /* owned; run set 0 is the base */
-    struct side *sides;      /* with the same numbers */
-    size_t side_count;       /* at least 2 */
+    struct compare *compare;  /* owned; run set 0 is the base */
+    struct side_files *sides; /* with the same numbers */
+    size_t side_count;        /* at least 2 */
     enum compare_metric metric;
     struct compare_report report;   /* of its table, with --error and --weight */
     const char *metric_name, *unit; /* borrowed from COMPARE */

@@ -140,7 +140,7 @@ static char *fit_function(const char *visible, double width, bool cells)
     }
     char *inner = text_width(shorter, cells) > width ? elide_scopes(shorter, 1) : NULL;
     for (size_t count = 2; inner != NULL && text_width(inner, cells) > width; count++) {
-        char *next = count <= ELIDE_SCOPES ? elide_scopes(shorter, count) : NULL;
+        char *next = count <= ELIDE_MAX_SCOPES ? elide_scopes(shorter, count) : NULL;
         if (next == NULL) { /* the name of the function alone is too long */
             free(inner);
             inner = elide_function(shorter);

@@ -104,14 +104,14 @@ uint64_t busy_read(struct busy *busy, uint64_t now)
 
 void busy_note(struct busy_history *h, uint64_t time, uint64_t cpu_ns)
 {
-    enum { MOST = 1 << 20 };
+    enum { MAX_POINTS = 1 << 20 };
     const uint64_t first_step = 20000000;
     if (cpu_ns == 0 || (h->count > 0 && time < h->points[h->count - 1].time + h->step))
         return;
     h->step = h->count > 0 ? h->step : first_step;
     mem_reserve(&h->points, &h->capacity, h->count + 1, sizeof *h->points);
     h->points[h->count++] = (struct busy_point){time, cpu_ns};
-    if (h->count < MOST)
+    if (h->count < MAX_POINTS)
         return;
     for (size_t i = 0; i < h->count / 2; i++)
         h->points[i] = h->points[2 * i];

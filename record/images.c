@@ -348,23 +348,6 @@ bool images_alive(const struct images *images, uint32_t image)
 
 /* ---- mappings ----------------------------------------------------------------------------------- */
 
-static enum raw_mapping kind_of(const char *path)
-{
-    static const struct {
-        const char *path;
-        enum raw_mapping kind;
-    } own[] = {{"[heap]", RAW_MAP_HEAP},
-               {"[stack]", RAW_MAP_STACK},
-               {"[vdso]", RAW_MAP_VDSO},
-               {"[vsyscall]", RAW_MAP_VSYSCALL}};
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (strcmp(path, own[i].path) == 0)
-            return own[i].kind;
-    bool is_file = path[0] == '/' && path[1] != '/' && strncmp(path, "/memfd:", 7) != 0 &&
-                   strncmp(path, "/SYSV", 5) != 0 && strncmp(path, "/dev/zero", 9) != 0;
-    return is_file ? RAW_MAP_FILE : RAW_MAP_ANONYMOUS;
-}
-
 /* Returns the mapped file, not a file that has replaced it since; NULL if it is not an ELF file or
  * cannot be read. */
 static struct elf_file *open_mapped(uint32_t pid, const struct raw_mapx *map, const char *path)
@@ -436,8 +419,8 @@ static uint64_t last_change(const struct raw_mapx *map, const char *path)
 static uint32_t build_id_for(struct images *images, uint32_t pid, const struct raw_mapx *map,
                              uint32_t path, uint64_t changed)
 {
-    uint64_t key = (uint64_t)path << 32 ^ map->inode * UINT64_C(0x9E3779B97F4A7C15) ^
-                   changed * UINT64_C(0xD1B54A32D192ED03);
+    uint64_t key =
+        (uint64_t)path << 32 ^ numbers_mix(map->inode) ^ changed * UINT64_C(0xD1B54A32D192ED03);
     uint32_t before = images->files.count, index = numbers_intern(&images->files, key);
     mem_reserve(&images->build_ids, &images->build_id_capacity, index + 1u,
                 sizeof *images->build_ids);
@@ -560,7 +543,7 @@ static bool take_mapping(struct images *images, const struct raw_mapx *raw)
 {
     struct image *image = &images->list[raw->image];
     struct raw_mapx map = *raw;
-    map.kind = (uint8_t)kind_of(raw->path);
+    map.kind = (uint8_t)raw_mapping_of_path(raw->path);
     uint32_t path =
         map.kind == RAW_MAP_FILE
             ? intern_path(images, raw->path)
@@ -597,7 +580,7 @@ void images_map(struct images *images, const struct raw_mapx *map)
  * by NEXT. */
 static bool joins(struct line *line, const struct line *next)
 {
-    if (line->end != next->start || kind_of(line->path) != RAW_MAP_FILE ||
+    if (line->end != next->start || raw_mapping_of_path(line->path) != RAW_MAP_FILE ||
         strcmp(line->path, next->path) != 0 ||
         line->offset + (line->end - line->start) != next->offset)
         return false;

@@ -67,8 +67,10 @@ int64_t process_clock_offset(void)
     return seconds * (int64_t)SECOND + ns;
 }
 
-/* The second field, a name in parentheses, may contain anything. */
-const char *process_stat_field(const char *text, int field)
+/* Finds field FIELD, at least 3, as numbered in proc_pid_stat(5), in TEXT, the file `stat` of a
+ * process or thread. Returns the space before the field; NULL: it is missing. The second field, a
+ * name in parentheses, may contain anything. */
+static const char *stat_field(const char *text, int field)
 {
     const char *at = strrchr(text, ')');
     for (int i = 2; at != NULL && i < field; i++)
@@ -101,7 +103,7 @@ pid_t process_session(pid_t pid)
 {
     char text[512];
     read_file(pid, "stat", text, sizeof text);
-    const char *session = process_stat_field(text, 6);
+    const char *session = stat_field(text, 6);
     return session != NULL ? (pid_t)strtol(session, NULL, 10) : -1;
 }
 
@@ -143,14 +145,14 @@ bool process_ticks(pid_t pid, uint64_t *user, uint64_t *system)
 
 uint64_t process_stat_faults(const char *text)
 {
-    const char *minor = process_stat_field(text, 10), *major = process_stat_field(text, 12);
+    const char *minor = stat_field(text, 10), *major = stat_field(text, 12);
     return minor != NULL && major != NULL ? strtoull(minor, NULL, 10) + strtoull(major, NULL, 10)
                                           : 0;
 }
 
 int process_stat_cpu(const char *text)
 {
-    const char *cpu = process_stat_field(text, 39);
+    const char *cpu = stat_field(text, 39);
     return cpu != NULL ? (int)strtol(cpu, NULL, 10) : -1;
 }
 
@@ -181,8 +183,7 @@ uint64_t process_thread_cpu(pid_t pid, pid_t tid)
 static char thread_state(pid_t pid, pid_t tid)
 {
     char text[512];
-    const char *state =
-        read_task(pid, tid, "stat", text, sizeof text) ? process_stat_field(text, 3) : NULL;
+    const char *state = read_task(pid, tid, "stat", text, sizeof text) ? stat_field(text, 3) : NULL;
     return state != NULL ? state[1] : '\0';
 }
 

@@ -29,11 +29,8 @@ uint64_t process_cpu(pid_t pid);
 /* Sets *USER and *SYSTEM to the number of kernel ticks that found process PID in user code and in
  * the kernel, times the time between two ticks [ns]. Returns whether they are known. */
 bool process_ticks(pid_t pid, uint64_t *user, uint64_t *system);
-/* Finds field FIELD, at least 3, as numbered in proc_pid_stat(5), in TEXT, the file `stat` of a
- * process or thread. Returns the space before the field; NULL: it is missing. */
-const char *process_stat_field(const char *text, int field);
-/* Return values in such a TEXT: the number of minor and major page faults, 0: unknown; the CPU on
- * which it runs or last ran, -1: unknown. */
+/* Return values in TEXT, the file `stat` of a process or thread: the number of minor and major page
+ * faults, 0: unknown; the CPU on which it runs or last ran, -1: unknown. */
 uint64_t process_stat_faults(const char *text);
 int process_stat_cpu(const char *text);
 /* Returns the number of page faults of process PID so far; 0: unknown. */

@@ -19,7 +19,6 @@
 enum {
     ROWS_FULL = 256 * 1024,
     MAX_ROWS = 8 * 1024 * 1024 - 64,
-    ROW_HEAD = 20,
     ROW_THREAD = 20,
     ROOM_TO_MOVE = 8192 /* [bytes] */
 };

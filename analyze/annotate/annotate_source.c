@@ -139,7 +139,7 @@ static void warn_of_refusal(const struct section *s, const struct source_refusal
                        "%s: not shown: not the file that %s was built from: its MD5 differs",
                        refusal->other, annotation_text(a, s->function->rows->binary));
     else if (refusal->large)
-        report_warning(a->reporter, "%s: not shown: larger than %d MB", s->file, SOURCE_MB);
+        report_warning(a->reporter, "%s: not shown: larger than %d MB", s->file, SOURCE_MAX_MB);
     else if (refusal->forbidden)
         report_warning(a->reporter,
                        "%s: not shown: a profile may name any file, and this one is neither a "

@@ -13,7 +13,7 @@
 
 #include "base/memory.h"
 
-enum { MAX_LINE = 64 * 1024, MAX_SIZE = SOURCE_MB << 20 /* [bytes] */ };
+enum { MAX_LINE = 64 * 1024, MAX_SIZE = SOURCE_MAX_MB << 20 /* [bytes] */ };
 
 struct source_file {
     FILE *file;

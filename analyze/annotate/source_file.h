@@ -8,8 +8,8 @@
  *   - /usr/include, /usr/local/include, /usr/lib or /usr/src.
  *
  * No part of the path below that folder may begin with a dot. The file must not be in /dev, /etc,
- * /proc, /run or /sys unless the folder is, and must not be larger than SOURCE_MB. If the profile
- * contains MD5 sums of the file, one of them must match.
+ * /proc, /run or /sys unless the folder is, and must not be larger than SOURCE_MAX_MB. If the
+ * profile contains MD5 sums of the file, one of them must match.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_SOURCE_FILE_H
 #define ANALYZE_ANNOTATE_SOURCE_FILE_H
@@ -29,7 +29,7 @@ struct source_search {
     size_t md5_count;
 };
 
-enum { SOURCE_MB = 256 }; /* maximum size of a source file */
+enum { SOURCE_MAX_MB = 256 }; /* maximum size of a source file */
 
 /* The reason why a source is not shown: a file was found that must not be shown or is too large, or
  * one with another MD5, the path of which the caller frees (NULL: none). */

@@ -60,12 +60,12 @@ static void see(const uint32_t *row, const uint32_t *before, size_t count, uint6
  * only a few. */
 static bool are_different(const struct os_threads *os, const uint64_t *thread, size_t count)
 {
-    enum { FEW = 16 };
-    for (size_t i = 0; i < count && count <= FEW; i++)
+    enum { MAX_COMPARED = 16 };
+    for (size_t i = 0; i < count && count <= MAX_COMPARED; i++)
         for (size_t j = 0; j < i; j++)
             if (os_thread(os, thread[i]) == os_thread(os, thread[j]))
                 return false;
-    return count <= FEW;
+    return count <= MAX_COMPARED;
 }
 
 /* The first definitions of the threads of the chunk: the threads themselves if none is defined

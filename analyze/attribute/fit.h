@@ -188,8 +188,8 @@ static inline void fit_put(struct fit *fit, exact *sum, exact value)
  * different columns before, even if A equals B. */
 void fit_put_pair(struct fit *fit, size_t group, size_t a, size_t b, bool different, exact value);
 
-/* Internal to fit*.c: decides how the next part of a profile, which has MODE and begins with the
- * power RATE, follows the part so far, and ends the open window unless it continues. */
+/* Used by fit*.c: decides how the next part of a profile, which has MODE and begins with the power
+ * RATE, follows the part so far, and ends the open window unless it continues. */
 void fit_cross_edge(struct fit *fit, enum fit_mode mode, double rate);
 
 /* Add time, energy and CPU time to the open window, and end it. */

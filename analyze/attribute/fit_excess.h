@@ -1,4 +1,4 @@
-/* Internal to fit*.c: the amount by which the products of estimated CPU times are too large. It
+/* Used by fit*.c: the amount by which the products of estimated CPU times are too large. It
  * follows from how much larger they are if every other sample is left out.
  *
  * The excess depends on the intervals between samples. If threads stay in rows for long, a change

@@ -1,4 +1,4 @@
-/* Internal to fit*.c: the amount by which the products of CPU times are too large if each sample
+/* Used by fit*.c: the amount by which the products of CPU times are too large if each sample
  * has its own interval.
  *
  * A sampler that reads CPU time only now and then may divide it among the samples taken since it

@@ -1,4 +1,4 @@
-/* Internal to fit*.c: the windows of threads that are in every sample and always run, which is the common case.
+/* Used by fit*.c: the windows of threads that are in every sample and always run, which is the common case.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_FIT_REGULAR_H
 #define ANALYZE_ATTRIBUTE_FIT_REGULAR_H

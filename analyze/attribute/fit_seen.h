@@ -1,4 +1,4 @@
-/* Internal to fit*.c: recordings without CPU times.
+/* Used by fit*.c: recordings without CPU times.
  *
  * Such a recording, for example from the tracer of a board, shows only which threads (cores) were
  * seen running, and where. A thread that is missing from a sample waits. Between a sample with the

@@ -1,4 +1,4 @@
-/* Internal to fit*.c: CPU times that are known only over many samples of a thread.
+/* Used by fit*.c: CPU times that are known only over many samples of a thread.
  *
  * A sampler that checks at random moments whether a thread runs or waits may read its exact CPU
  * time only now and then. Samples in which the thread ran then have equal CPU times although their

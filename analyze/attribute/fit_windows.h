@@ -1,4 +1,4 @@
-/* Internal to fit*.c: the windows of a stretch, and the CPU times of columns in them.
+/* Used by fit*.c: the windows of a stretch, and the CPU times of columns in them.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_FIT_WINDOWS_H
 #define ANALYZE_ATTRIBUTE_FIT_WINDOWS_H

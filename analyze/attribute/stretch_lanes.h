@@ -1,4 +1,4 @@
-/* Internal to analyze/attribute/stretch*.c: vectors for the arrays of a stretch. Sums in this order
+/* Used by stretch*.c: vectors for the arrays of a stretch. Sums in this order
  * are the same on every machine.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_STRETCH_LANES_H

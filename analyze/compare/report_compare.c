@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compare/compare_view.h"
+#include "analyze/compare/report_compare_internal.h"
 #include "base/memory.h"
 #include "base/name_list.h"
 #include "base/ranked.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "analyze/compare/compare_view.h"
+#include "analyze/compare/report_compare_internal.h"
 #include "base/memory.h"
 
 static const char *keep(struct compare_view *v, char *text)

@@ -1,4 +1,4 @@
-/* Internal to analyze/dump/: samples and their times.
+/* Internal to analyze/dump/dump*.c: samples and their times.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_DUMP_DUMP_INTERNAL_H
 #define ANALYZE_DUMP_DUMP_INTERNAL_H

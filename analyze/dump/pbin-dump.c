@@ -205,10 +205,11 @@ static int read_profile(const struct job *job, const char *path, struct error *e
     struct stream *in = stream_open(path, err);
     const struct pbin_choice choice = {common->salvage, common->value};
     struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, choice, err);
-    if (reader != NULL)
+    if (reader != NULL) {
         result = show_profile(job, reader, stream_name(in), err);
-    if (result != 0 && in != NULL && err->file[0] == '\0')
-        snprintf(err->file, sizeof err->file, "%s", stream_name(in));
+        if (result != 0 && err->file[0] == '\0')
+            snprintf(err->file, sizeof err->file, "%s", stream_name(in));
+    }
     pbin_reader_close(reader);
     stream_close(in);
     return result;

@@ -17,10 +17,8 @@
 
 enum {
     KEY_CSV = KEY_TOOL_FIRST,
-    KEY_DEBUG_DIR,
     KEY_NO_CACHE,
     KEY_NO_DEBUGINFOD,
-    KEY_SEARCH,
     KEY_KALLSYMS,
     KEY_FILL,
     KEY_FILL_COLUMNS
@@ -43,12 +41,12 @@ static const struct argp_option arguments[] = {
     {"exe", 'e', "FILE", EVERYDAY, "The program, library or debug file (default: a.out)", 1},
     {"vmmap", 'm', "FILE", 0,
      "Addresses are those of a process with these mappings, lines of HEXADDRESS HEXSIZE LABEL", 1},
-    {"search-path", KEY_SEARCH, "DIR", 0, "With -m, look for binaries in DIR first (repeatable)",
-     1},
+    {"search-path", ELF_KEY_SEARCH_PATH, "DIR", 0,
+     "With -m, look for binaries in DIR first (repeatable)", 1},
     {"kallsyms", KEY_KALLSYMS, "FILE", 0,
      "With -m, names of kernel functions: a copy of /proc/kallsyms", 1},
     {"section", 'j', "NAME", 0, "Addresses are offsets in this section", 1},
-    {"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
+    {"debug-dir", ELF_KEY_DEBUG_DIR, "DIR", 0,
      "Look for debug files in DIR before /usr/lib/debug (repeatable)", 1},
     {"no-cache", KEY_NO_CACHE, NULL, 0, "Neither use nor write the cache of debug information", 1},
     {"no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0,
@@ -105,14 +103,9 @@ static void check(const struct addr2line_options *o, struct argp_state *state)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct addr2line_options *o = state->input;
-    struct elf_search *search = &o->symbols.search;
+    if (elf_take_option(&o->symbols.search, key, argument) == 0)
+        return 0;
     switch (key) {
-    case KEY_SEARCH:
-        elf_add_folder(&search->folders, &search->folder_count, argument);
-        return 0;
-    case KEY_DEBUG_DIR:
-        elf_add_folder(&search->debug_folders, &search->debug_folder_count, argument);
-        return 0;
     case ARGP_KEY_ARG:
         o->arguments = mem_resize(o->arguments, o->count + 1, sizeof *o->arguments);
         o->arguments[o->count++] = argument;

@@ -49,10 +49,8 @@ static bool take_set(struct aranges *a)
 {
     struct dwarf_bytes *all = &a->data;
     const uint8_t *begin = all->at;
-    uint64_t length = dwarf_uint(all, 4);
-    const unsigned word = length == UINT32_MAX ? 8 : 4;
-    if (word == 8)
-        length = dwarf_uint(all, 8);
+    uint8_t word;
+    uint64_t length = dwarf_length(all, &word);
     struct dwarf_bytes b = *all;
     dwarf_skip(all, length);
     if (all->bad)

@@ -120,10 +120,7 @@ static void read_new_tables(struct dwarf_units *units, struct unit *unit,
 static bool read_fixed(struct dwarf_bytes *b, struct dwarf_encoding *encoding,
                        struct line_program *p)
 {
-    uint64_t length = dwarf_uint(b, 4);
-    encoding->offset_size = length == UINT32_MAX ? 8 : 4;
-    if (length == UINT32_MAX)
-        length = dwarf_uint(b, 8);
+    uint64_t length = dwarf_length(b, &encoding->offset_size);
     if (b->bad || length > dwarf_bytes_left(b))
         return false;
     b->end = b->at + length;
@@ -172,9 +169,8 @@ static uint64_t table_end(struct dwarf_units *units, uint64_t begin)
 {
     struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_LINE);
     struct dwarf_bytes b = dwarf_bytes_at(section, begin, units->big_endian);
-    uint64_t length = dwarf_uint(&b, 4);
-    if (length == UINT32_MAX)
-        length = dwarf_uint(&b, 8);
+    uint8_t offset_size;
+    uint64_t length = dwarf_length(&b, &offset_size);
     return b.bad || length > UINT32_MAX ? UINT64_MAX : (uint64_t)(b.at - section.data) + length;
 }
 

@@ -406,10 +406,10 @@ static bool all_found(struct crew *c, struct server *s, bool found)
  * sections are read in less time than it takes to choose. */
 static struct dwarf_extent choose_extent(const struct server *s)
 {
-    enum { MANY = 512, SMALL = 1 << 19 };
+    enum { MAX_ADDRESSES = 512, MIN_SIZE = 1 << 19 };
     struct dwarf_extent extent = {.end = UINT64_MAX};
     const uint64_t all = dwarf_sections_size(s->units.sections, DEBUG_INFO);
-    if (s->count > MANY || all < SMALL)
+    if (s->count > MAX_ADDRESSES || all < MIN_SIZE)
         return extent;
     extent = dwarf_aranges_extent(&s->units, s->addresses, s->count);
     if (extent.end > all / 8 * 7)
@@ -422,9 +422,9 @@ static struct dwarf_extent choose_extent(const struct server *s)
  * more of .debug_info must be unpacked, or if it happens often. */
 static struct dwarf_extent choose_other(struct crew *c, struct server *s, bool fresh)
 {
-    enum { MOST = 4 };
+    enum { MAX_CHOICES = 4 };
     struct dwarf_extent extent = {.end = UINT64_MAX};
-    if (fresh || ++c->chosen >= MOST)
+    if (fresh || ++c->chosen >= MAX_CHOICES)
         return extent;
     extent = choose_extent(s);
     const uint64_t have = dwarf_sections_get(s->units.sections, DEBUG_INFO).size;

@@ -189,10 +189,7 @@ bool dwarf_unit_header(struct unit *unit, struct dwarf_bytes *b)
 {
     const uint8_t *begin = b->at;
     struct dwarf_encoding *e = &unit->encoding;
-    uint64_t length = dwarf_uint(b, 4), type = 0;
-    e->offset_size = length == UINT32_MAX ? 8 : 4;
-    if (length == UINT32_MAX)
-        length = dwarf_uint(b, 8);
+    uint64_t length = dwarf_length(b, &e->offset_size), type = 0;
     if (b->bad || length > dwarf_bytes_left(b))
         return false;
     unit->end = unit->header + (uint64_t)(b->at - begin) + length;

@@ -151,21 +151,6 @@ static void take_fork(struct perf_processes *p, const struct perf_record *r)
 
 /* ---- mappings ---- */
 
-static enum raw_mapping kind_of(const char *path)
-{
-    static const struct {
-        const char *path;
-        enum raw_mapping kind;
-    } kinds[] = {{"[heap]", RAW_MAP_HEAP},
-                 {"[stack]", RAW_MAP_STACK},
-                 {"[vdso]", RAW_MAP_VDSO},
-                 {"[vsyscall]", RAW_MAP_VSYSCALL}};
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (strcmp(path, kinds[i].path) == 0)
-            return kinds[i].kind;
-    return path[0] == '/' && path[1] != '/' ? RAW_MAP_FILE : RAW_MAP_ANONYMOUS;
-}
-
 static void take_mapping(struct perf_processes *p, const struct perf_record *r)
 {
     if (r->pid == UINT32_MAX) /* of the kernel */
@@ -180,12 +165,12 @@ static void take_mapping(struct perf_processes *p, const struct perf_record *r)
                              .size = r->u.mapping.size,
                              .offset = r->u.mapping.offset,
                              .inode = r->u.mapping.inode,
-                             .kind = (uint8_t)kind_of(r->u.mapping.path),
+                             .kind = (uint8_t)raw_mapping_of_path(r->u.mapping.path),
                              .build_id = keep(p, r->u.mapping.build_id),
                              .path = keep(p, r->u.mapping.path)};
-    /* a process maps its program before everything else */
+    /* a process maps its program before everything else; it may be a file in memory (memfd) */
     struct raw_image *of = &p->ext.images[image];
-    if (map->kind == RAW_MAP_FILE && of->path[0] == '\0')
+    if (map->path[0] == '/' && map->path[1] != '/' && of->path[0] == '\0')
         of->path = map->path;
 }
 

@@ -2,10 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/perf2pbin/perf_vdso.h"
 
-#include <string.h>
-
 #include "base/own_vdso.h"
-#include "formats/elf/elf_file.h"
+#include "formats/elf/elf_match.h"
 
 /* Returns whether all mappings of a vdso are of FILE. 32-bit processes have another vdso under the
  * same name. */
@@ -16,12 +14,11 @@ static bool is_everywhere(const struct elf_file *file, const struct raw_extensio
         const struct raw_mapx *map = &ext->mapx[i];
         if (map->kind != RAW_MAP_VDSO)
             continue;
-        if (strcmp(map->build_id, file->build_id) != 0 ||
-            (file->is_64 && map->address <= UINT32_MAX))
+        if (!elf_has_build_id(file, map->build_id) || (file->is_64 && map->address <= UINT32_MAX))
             return false;
         count++;
     }
-    return count > 0 && file->build_id[0] != '\0';
+    return count > 0;
 }
 
 void perf_vdso_find(struct raw_extension *ext)

@@ -197,8 +197,8 @@ static void settle_part(const struct weighed_thread *t, size_t begin, size_t end
     uint64_t to_ns = end > begin ? b->ends_ns[end - 1] : from_ns;
     size_t bursts = SEARCH_AFTER(b->list, b->count, begin_ns, to_ns) -
                     SEARCH_AFTER(b->list, b->count, begin_ns, from_ns);
-    size_t pools = sightings / BURST_POOL, passed = 0;
-    pools = pools < bursts / POOL_BURSTS ? pools : bursts / POOL_BURSTS;
+    size_t pools = sightings / MIN_POOL_SIGHTINGS, passed = 0;
+    pools = pools < bursts / MIN_POOL_BURSTS ? pools : bursts / MIN_POOL_BURSTS;
     pools = pools > 0 ? pools : 1;
     for (size_t i = 1, at = begin; i <= pools && at < end; i++) {
         struct burst_pool pool = {

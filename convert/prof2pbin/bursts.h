@@ -21,10 +21,10 @@
 
 #include "convert/prof2pbin/weighed_thread.h"
 
-/* BURST_POOL, POOL_BURSTS: the minimum numbers of sightings and bursts in a pool. One with fewer
- * than MIN_BURSTS bursts remains unchanged, and so does a pool whose bursts are shorter than
- * MIN_BURST_NS on average: the part that they use in the kernel, unseen, is too large. */
-enum { BURST_POOL = 256, POOL_BURSTS = 16, MIN_BURSTS = 8 };
+/* MIN_POOL_SIGHTINGS, MIN_POOL_BURSTS: the minimum numbers of sightings and bursts in a pool. One
+ * with fewer than MIN_BURSTS bursts remains unchanged, and so does a pool whose bursts are shorter
+ * than MIN_BURST_NS on average: the part that they use in the kernel, unseen, is too large. */
+enum { MIN_POOL_SIGHTINGS = 256, MIN_POOL_BURSTS = 16, MIN_BURSTS = 8 };
 #define MIN_BURST_NS UINT64_C(1000000)
 
 /* Called while samples are measured: T sleeps, or was seen running. ALONE: this sighting is a

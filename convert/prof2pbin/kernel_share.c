@@ -12,12 +12,12 @@
 #include "convert/prof2pbin/missing_places.h"
 #include "formats/raw/raw_ticks.h"
 
-enum { FEW = 6 };                 /* ticks */
-static const double enough = 100; /* least number of sightings on a side for a comparison */
+enum { FEW = 6 };                        /* ticks */
+static const double min_sightings = 100; /* least number of sightings on a side for a comparison */
 static const double default_tick = 4e6, min_tick = 1e5, max_tick = 1e8; /* [ns] */
 
 /* Sightings on the CPU of the sampler, or on another CPU. */
-struct side {
+struct cpu_sightings {
     struct raw_share seen;
     double faults;                /* of those in the kernel: page faults */
     double excess;                /* of those in the kernel */
@@ -32,7 +32,7 @@ struct window {
     bool last;      /* of its process */
     uint32_t program;
     struct raw_share ticks;
-    struct side sides[FAULT_SIDES];
+    struct cpu_sightings sides[FAULT_SIDES];
 };
 
 struct thread_share {
@@ -44,7 +44,7 @@ struct thread_share {
 
 struct program {
     struct raw_share ticks;
-    struct side sides[FAULT_SIDES];
+    struct cpu_sightings sides[FAULT_SIDES];
     struct fault_places faults;
     struct call_places calls;
     struct missing_places missing;
@@ -222,7 +222,7 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
     struct window *window = window_at(share, seen->pid, seen->time_ns);
     if (window->program == INTERN_NONE)
         window->program = program_of(share, seen->owner.image);
-    struct side *side = &window->sides[seen->side];
+    struct cpu_sightings *side = &window->sides[seen->side];
     side->seen.all++;
     side->seen.kernel += seen->called;
     side->faults += seen->faulted;
@@ -248,12 +248,12 @@ static bool is_credible(const struct kernel_share *share, const struct program *
  * that page faults are not moved to user code in their place. */
 static void part_kinds(struct program *p)
 {
-    struct side *side = &p->sides[FAULT_OTHER_CPU];
-    const struct side *same = &p->sides[FAULT_SAME_CPU];
+    struct cpu_sightings *side = &p->sides[FAULT_OTHER_CPU];
+    const struct cpu_sightings *same = &p->sides[FAULT_SAME_CPU];
     double calls = side->seen.kernel - side->faults, excess = side->excess;
     for (int k = 0; k < FAULT_SIDES; k++)
         p->sides[k].call_part = p->sides[k].fault_part = 1;
-    if (same->seen.all < enough || calls < 1 || side->faults < 1 || excess <= 0)
+    if (same->seen.all < min_sightings || calls < 1 || side->faults < 1 || excess <= 0)
         return;
     double right = (same->seen.kernel - same->faults) / same->seen.all * side->seen.all;
     double wrong = calls > right ? calls - right : 0;
@@ -268,7 +268,7 @@ static void part_kinds(struct program *p)
  * faults is correct. */
 static void pair_faults(struct program *p)
 {
-    struct side *side = &p->sides[FAULT_OTHER_CPU], *same = &p->sides[FAULT_SAME_CPU];
+    struct cpu_sightings *side = &p->sides[FAULT_OTHER_CPU], *same = &p->sides[FAULT_SAME_CPU];
     if (side->excess <= 0 || same->lack <= 0)
         return;
     double per_kernel = side->excess / side->seen.kernel;
@@ -289,8 +289,9 @@ static void pair_faults(struct program *p)
 /* Divides the excess of system calls on other CPUs among their places. */
 static void place_calls(struct program *p)
 {
-    const struct side *side = &p->sides[FAULT_OTHER_CPU], *same = &p->sides[FAULT_SAME_CPU];
-    p->placed = same->seen.all >= enough && side->seen.kernel > 0;
+    const struct cpu_sightings *side = &p->sides[FAULT_OTHER_CPU],
+                               *same = &p->sides[FAULT_SAME_CPU];
+    p->placed = same->seen.all >= min_sightings && side->seen.kernel > 0;
     if (!p->placed)
         return;
     double calls = side->seen.kernel - side->faults;
@@ -305,7 +306,7 @@ static double settle_programs(struct kernel_share *share)
     for (uint32_t i = 0; i < share->paths.count; i++) {
         struct program *p = &share->programs[i];
         for (int k = 0; k < FAULT_SIDES; k++) {
-            struct side *side = &p->sides[k];
+            struct cpu_sightings *side = &p->sides[k];
             double surplus = raw_ticks_surplus(side->seen, p->ticks);
             side->excess = surplus > 0 ? surplus : 0;
             side->lack =
@@ -318,7 +319,7 @@ static double settle_programs(struct kernel_share *share)
             all += p->sides[k].excess + p->sides[k].lack;
         }
         place_calls(p);
-        if (p->sides[FAULT_SAME_CPU].seen.all >= enough)
+        if (p->sides[FAULT_SAME_CPU].seen.all >= min_sightings)
             missing_places_settle(&p->missing, p->sides[FAULT_SAME_CPU].seen.all,
                                   p->sides[FAULT_OTHER_CPU].seen.all);
     }
@@ -326,7 +327,8 @@ static double settle_programs(struct kernel_share *share)
 }
 
 /* Returns the excess of SIDE of W according to its own ticks. */
-static double suggest(const struct window *w, const struct side *side, const struct program *p)
+static double suggest(const struct window *w, const struct cpu_sightings *side,
+                      const struct program *p)
 {
     double part = (w->ticks.kernel + FEW * raw_share_kernel(p->ticks)) / (w->ticks.all + FEW);
     double excess = side->seen.kernel - part * side->seen.all;
@@ -336,7 +338,7 @@ static double suggest(const struct window *w, const struct side *side, const str
 /* Scales the excess of window W so that those of all windows add up to that of their program P: to
  * a part of the suggested excess, or to all of it and a part of the other sightings in the
  * kernel. */
-static void divide(struct side *w, const struct side *p)
+static void divide(struct cpu_sightings *w, const struct cpu_sightings *p)
 {
     double others = p->seen.kernel - p->suggested;
     if (p->suggested >= p->excess)
@@ -366,7 +368,7 @@ static void add_share(struct raw_share *sum, struct raw_share share)
     sum->kernel += share.kernel;
 }
 
-static void add_seen(struct side *sum, const struct side *side)
+static void add_seen(struct cpu_sightings *sum, const struct cpu_sightings *side)
 {
     add_share(&sum->seen, side->seen);
     sum->faults += side->faults;
@@ -404,8 +406,9 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
     if (seen->called && !seen->faulted && seen->side == FAULT_OTHER_CPU && p->placed)
         return goes(&t->odd, call_places_part(&p->calls, seen->pc));
     if (seen->called) {
-        const struct side *side = &window_at(share, seen->pid, seen->time_ns)->sides[seen->side];
-        const struct side *of = &p->sides[seen->side];
+        const struct cpu_sightings *side =
+            &window_at(share, seen->pid, seen->time_ns)->sides[seen->side];
+        const struct cpu_sightings *of = &p->sides[seen->side];
         double part = side->seen.kernel > 0 ? side->excess / side->seen.kernel : 0;
         return goes(seen->faulted ? &t->odd_fault : &t->odd,
                     fmin(part * (seen->faulted ? of->fault_part : of->call_part), 1));

@@ -27,7 +27,8 @@ void strata_sort(struct aged_sighting *list, size_t count)
 size_t strata_make(const struct aged_sighting *list, size_t begin, size_t end,
                    struct stratum *strata)
 {
-    size_t wanted = end - begin > STRATUM ? (end - begin) / STRATUM : 1, count = 0, at = begin;
+    size_t wanted = end - begin > MIN_STRATUM ? (end - begin) / MIN_STRATUM : 1, count = 0,
+           at = begin;
     for (size_t i = 1; i <= wanted; i++) {
         size_t next = begin + (end - begin) * i / wanted;
         while (next > at && next < end && list[next].age == list[next - 1].age)

@@ -9,10 +9,10 @@
 
 #include "convert/prof2pbin/weighed_thread.h"
 
-/* STRATUM: the minimum number of sightings in a stratum. STRATA_ROUNDS: how often times are divided
- * alternately among strata and among threads or stretches, until both have about their CPU times
- * (iterative proportional fitting). */
-enum { STRATUM = 8, STRATA_ROUNDS = 8 };
+/* MIN_STRATUM: the minimum number of sightings in a stratum. STRATA_ROUNDS: how often times are
+ * divided alternately among strata and among threads or stretches, until both have about their CPU
+ * times (iterative proportional fitting). */
+enum { MIN_STRATUM = 8, STRATA_ROUNDS = 8 };
 
 struct aged_sighting {
     size_t pool, thread;
@@ -33,7 +33,7 @@ void strata_sort(struct aged_sighting *list, size_t count);
 
 /* Divides the sightings of LIST from BEGIN to END, which are those of a pool, into STRATA without
  * CPU time. Sightings of the same age are in the same stratum. Returns the number of strata, at
- * most (END - BEGIN) / STRATUM, or 1. */
+ * most (END - BEGIN) / MIN_STRATUM, or 1. */
 size_t strata_make(const struct aged_sighting *list, size_t begin, size_t end,
                    struct stratum *strata);
 

@@ -82,7 +82,9 @@ void user_places_count(struct user_places *places, const struct place_owner *own
 
 static enum manner manner_of(const struct thread_places *t)
 {
-    return t->records <= FEW_SIGHTINGS ? SHORT : t->sightings <= FEW_SIGHTINGS ? RARE : OFTEN;
+    return t->records <= MAX_RARE_SIGHTINGS     ? SHORT
+           : t->sightings <= MAX_RARE_SIGHTINGS ? RARE
+                                                : OFTEN;
 }
 
 /* Returns the places of T in its present image. */

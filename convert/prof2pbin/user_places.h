@@ -9,9 +9,9 @@
  *   - belong to the same program, in processes that began in the same way: forked processes often
  *     do something else;
  *   - have the same name, unless no other thread has it;
- *   - were also seen running at most FEW_SIGHTINGS times, and have more records than that if and
- *     only if the thread has: a short thread is not similar to a thread that waits for most of a
- *     run.
+ *   - were also seen running at most MAX_RARE_SIGHTINGS times, and have more records than that if
+ *     and only if the thread has: a short thread is not similar to a thread that waits for most of
+ *     a run.
  *
  * A thread with more sightings is not assumed to run the code of other threads: the user code that
  * called the kernel replaces the sighting.
@@ -28,7 +28,7 @@
 #include "formats/raw/raw_extension.h"
 
 /* Number of places that can replace a sighting: those before it, and all. */
-enum { SEEN_BEFORE = 3, SEEN_NEARBY = OWN_PLACES, FEW_SIGHTINGS = 16 };
+enum { SEEN_BEFORE = 3, SEEN_NEARBY = OWN_PLACES, MAX_RARE_SIGHTINGS = 16 };
 
 struct nearby;
 struct thread_places;

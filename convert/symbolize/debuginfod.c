@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
+#include "formats/elf/elf_match.h"
 
 #define LIBRARY "libdebuginfod.so.1"
 
@@ -160,7 +161,7 @@ struct elf_file *debuginfod_find(struct debuginfod *d, const char *build_id, con
         fail(d, strerror(-fd));
     struct elf_file *file =
         fd >= 0 ? elf_file_from_descriptor(fd, path != NULL ? path : name, &err) : NULL;
-    if (file != NULL && strcmp(file->build_id, build_id) != 0) {
+    if (file != NULL && !elf_has_build_id(file, build_id)) {
         error_set(&err, file->path, NO_OFFSET, "not the debug file with build-id %s", build_id);
         elf_file_close(file);
         file = NULL;

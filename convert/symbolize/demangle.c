@@ -95,9 +95,9 @@ static char *undo(const char *name, const char *suffix, struct demangle_costs *c
  * in base 26: capital letters, with a small letter at the end. */
 static size_t reference_of(const char *at)
 {
-    enum { BASE = 26, MOST = 1 << 16 };
+    enum { BASE = 26, MAX_BACK = 1 << 16 };
     size_t back = 0;
-    for (at++; *at >= 'A' && *at <= 'Z' && back < MOST; at++)
+    for (at++; *at >= 'A' && *at <= 'Z' && back < MAX_BACK; at++)
         back = back * BASE + (size_t)(*at - 'A');
     return *at >= 'a' && *at <= 'z' ? back * BASE + (size_t)(*at - 'a') : 0;
 }

@@ -18,7 +18,7 @@ static const char magic[8] = "PBXFRAM";
 enum { MAX_FILE = 64 << 20 }; /* [bytes] */
 enum { REVISION = 7 }; /* increment this whenever answers for the same debug information change */
 
-struct entry {
+struct cached_address {
     uint64_t address;
     uint32_t first, symbol; /* SYMBOL: number in NAMES */
     uint8_t count;
@@ -26,10 +26,10 @@ struct entry {
 
 struct frame_cache {
     struct cache_folder *folder;
-    char *name;            /* of the file in the folder */
-    char *identity;        /* of the files that the answers come from */
-    struct strings *names; /* of the caller */
-    struct entry *entries; /* the first FOUND come from the file, in ascending order */
+    char *name;                    /* of the file in the folder */
+    char *identity;                /* of the files that the answers come from */
+    struct strings *names;         /* of the caller */
+    struct cached_address *cached; /* the first FOUND come from the file, in ascending order */
     struct dwarf_frame *frames;
     size_t count, found, capacity, frame_count, frame_capacity;
 };
@@ -77,17 +77,17 @@ static void take_frames(struct frame_cache *c, struct cursor *in, const uint32_t
     }
 }
 
-static void take_entries(struct frame_cache *c, struct cursor *in, const uint32_t *numbers,
-                         size_t texts)
+static void take_addresses(struct frame_cache *c, struct cursor *in, const uint32_t *numbers,
+                           size_t texts)
 {
     enum { SIZE = 17 };
     size_t count = cursor_u32(in);
     in->bad |= count > cursor_left(in) / SIZE;
     if (in->bad)
         return;
-    mem_reserve(&c->entries, &c->capacity, count, sizeof *c->entries);
+    mem_reserve(&c->cached, &c->capacity, count, sizeof *c->cached);
     for (; c->count < count; c->count++) {
-        struct entry *e = &c->entries[c->count];
+        struct cached_address *e = &c->cached[c->count];
         e->address = cursor_u64(in);
         e->first = cursor_u32(in);
         uint32_t symbol = cursor_u32(in);
@@ -118,7 +118,7 @@ static bool parse(struct frame_cache *c, const uint8_t *data, size_t size)
     if (numbers == NULL)
         return false;
     take_frames(c, &in, numbers, texts);
-    take_entries(c, &in, numbers, texts);
+    take_addresses(c, &in, numbers, texts);
     free(numbers);
     return !in.bad && cursor_left(&in) == 0;
 }
@@ -134,18 +134,18 @@ static void load(struct frame_cache *c)
 
 static int by_address(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct cached_address *a = left, *b = right;
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Sorts the entries, and drops all but one for each address. */
+/* Sorts the addresses, and drops all but one for each address. */
 static void sort(struct frame_cache *c)
 {
     size_t kept = 0;
-    qsort(c->entries, c->count, sizeof *c->entries, by_address);
+    qsort(c->cached, c->count, sizeof *c->cached, by_address);
     for (size_t i = 0; i < c->count; i++)
-        if (kept == 0 || c->entries[i].address != c->entries[kept - 1].address)
-            c->entries[kept++] = c->entries[i];
+        if (kept == 0 || c->cached[i].address != c->cached[kept - 1].address)
+            c->cached[kept++] = c->cached[i];
     c->count = kept;
 }
 
@@ -167,10 +167,10 @@ static void store(struct frame_cache *c)
     }
     buffer_u32(&rest, (uint32_t)c->count);
     for (size_t i = 0; i < c->count; i++) {
-        buffer_u64(&rest, c->entries[i].address);
-        buffer_u32(&rest, c->entries[i].first);
-        buffer_u32(&rest, c->entries[i].symbol);
-        buffer_u8(&rest, c->entries[i].count);
+        buffer_u64(&rest, c->cached[i].address);
+        buffer_u32(&rest, c->cached[i].first);
+        buffer_u32(&rest, c->cached[i].symbol);
+        buffer_u8(&rest, c->cached[i].count);
     }
     buffer_bytes(&file, magic, sizeof magic);
     buffer_u64(&file, XXH3_64bits(rest.data, rest.size));
@@ -213,10 +213,10 @@ struct frame_cache *frame_cache_open(const struct elf_file *image, const struct 
     return c;
 }
 
-static const struct entry *find(const struct frame_cache *c, uint64_t address)
+static const struct cached_address *find(const struct frame_cache *c, uint64_t address)
 {
-    const struct entry wanted = {.address = address};
-    return c->found == 0 ? NULL : bsearch(&wanted, c->entries, c->found, sizeof wanted, by_address);
+    const struct cached_address wanted = {.address = address};
+    return c->found == 0 ? NULL : bsearch(&wanted, c->cached, c->found, sizeof wanted, by_address);
 }
 
 bool frame_cache_has(const struct frame_cache *c, const uint64_t *addresses, size_t count)
@@ -234,14 +234,14 @@ bool frame_cache_find(struct frame_cache *c, const uint64_t *addresses, size_t c
         return false;
     dwarf_answer_reserve(answer, count);
     for (size_t i = 0; i < count; i++) {
-        const struct entry *e = find(c, addresses[i]);
+        const struct cached_address *e = find(c, addresses[i]);
         if (e == NULL)
             return false;
-        answer->first[i] = (uint32_t)(e - c->entries);
+        answer->first[i] = (uint32_t)(e - c->cached);
     }
     answer->damaged = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct entry *e = &c->entries[answer->first[i]];
+        const struct cached_address *e = &c->cached[answer->first[i]];
         mem_reserve(&answer->frames, &answer->frame_capacity, answer->frame_count + e->count,
                     sizeof *answer->frames);
         answer->first[i] = (uint32_t)answer->frame_count;
@@ -268,13 +268,14 @@ void frame_cache_add(struct frame_cache *c, const uint64_t *addresses, size_t co
     uint32_t first = 0;
     if (c == NULL || count == 0)
         return;
-    mem_reserve(&c->entries, &c->capacity, c->count + count, sizeof *c->entries);
+    mem_reserve(&c->cached, &c->capacity, c->count + count, sizeof *c->cached);
     for (size_t i = 0; i < count; i++) {
         bool same = i > 0 && answer->first[i] == answer->first[i - 1] &&
                     answer->count[i] == answer->count[i - 1];
         if (!same) /* many successive addresses have the same frames */
             first = add_frames(c, answer->frames + answer->first[i], answer->count[i]);
-        c->entries[c->count++] = (struct entry){addresses[i], first, symbols[i], answer->count[i]};
+        c->cached[c->count++] =
+            (struct cached_address){addresses[i], first, symbols[i], answer->count[i]};
     }
 }
 
@@ -285,7 +286,7 @@ void frame_cache_close(struct frame_cache *c)
     if (c->count > c->found)
         store(c);
     cache_folder_close(c->folder);
-    free(c->entries);
+    free(c->cached);
     free(c->frames);
     free(c->name);
     free(c->identity);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/intern.h"
 #include "convert/symbolize/locations.h"
 
 #define MAX_CYCLES (UINT64_C(1) << 53) /* that doubles count exactly */
@@ -36,7 +37,7 @@ static uint64_t time_to(struct timer *t, const struct tracerv_cycle *cycle)
 {
     uint64_t hash = 0, cycles = t->begun ? cycle->number - t->before : 1;
     for (size_t i = 0; i < cycle->count; i++)
-        hash = (hash ^ cycle->pcs[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = numbers_mix(hash ^ cycle->pcs[i]);
     double *rest = &t->rests[hash >> 52];
     double time = (double)cycles * t->per_cycle + *rest, whole = floor(time);
     *rest = time - whole;

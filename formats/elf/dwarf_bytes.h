@@ -74,6 +74,15 @@ static inline uint64_t dwarf_uint(struct dwarf_bytes *b, unsigned size)
     }
 }
 
+/* Reads the length of a unit or table [bytes], which follows. Sets *OFFSET_SIZE to the size of the
+ * offsets in it: 4 or 8 [bytes]. */
+static inline uint64_t dwarf_length(struct dwarf_bytes *b, uint8_t *offset_size)
+{
+    uint64_t length = dwarf_uint(b, 4);
+    *offset_size = length == UINT32_MAX ? 8 : 4;
+    return length == UINT32_MAX ? dwarf_uint(b, 8) : length;
+}
+
 /* Reads a ULEB128 number; bits 64 and higher are dropped. */
 static inline uint64_t dwarf_uleb(struct dwarf_bytes *b)
 {

@@ -56,17 +56,14 @@ static void add_symbol(struct elf_code_kinds *kinds, const struct elf_file *file
 /* Reads the first table of TYPE; returns false if there is none or it has no marks. */
 static bool read_table(struct elf_code_kinds *kinds, const struct elf_file *file, uint32_t type)
 {
-    size_t index = 0, before = kinds->count, limit;
+    size_t before = kinds->count;
+    struct elf_symbol_table table;
     GElf_Sym symbol;
-    while (index < file->section_count && file->sections[index].type != type)
-        index++;
-    Elf_Data *data = elf_table(file, index);
-    if (data == NULL)
+    if (!elf_find_symbols(file, type, &table))
         return false;
-    const char *names = elf_strings(file, file->sections[index].link, &limit);
-    for (int i = 1; gelf_getsym(data, i, &symbol) != NULL; i++)
-        if (symbol.st_name < limit)
-            add_symbol(kinds, file, &symbol, names + symbol.st_name);
+    for (int i = 1; gelf_getsym(table.data, i, &symbol) != NULL; i++)
+        if (symbol.st_name < table.limit)
+            add_symbol(kinds, file, &symbol, table.names + symbol.st_name);
     return kinds->count > before;
 }
 

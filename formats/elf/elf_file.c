@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,9 @@ int elf_file_failed(const struct elf_file *file)
     return file != NULL ? *file->failed : 0;
 }
 
-void elf_file_blame(const struct elf_file *file, uint64_t offset, uint64_t size)
+/* Records a read error if the file has the SIZE bytes at OFFSET. libelf does not distinguish read
+ * errors from damaged files. */
+static void note_failure(const struct elf_file *file, uint64_t offset, uint64_t size)
 {
     if (*file->failed == 0 && size > 0 && offset <= file->size && size <= file->size - offset)
         *file->failed = errno == ENOMEM ? ENOMEM : EIO;
@@ -117,7 +120,7 @@ static Elf_Data *contents(const struct elf_file *file, size_t index,
     if (data != NULL && data->d_buf != NULL)
         return data;
     const struct elf_section *s = &file->sections[index];
-    elf_file_blame(file, s->offset, s->type != SHT_NOBITS ? s->size : 0);
+    note_failure(file, s->offset, s->type != SHT_NOBITS ? s->size : 0);
     return NULL;
 }
 
@@ -135,6 +138,17 @@ const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit
     const char *last = memrchr(data->d_buf, '\0', data->d_size);
     *limit = last != NULL ? (size_t)(last - (const char *)data->d_buf) + 1 : 0;
     return data->d_buf;
+}
+
+bool elf_find_symbols(const struct elf_file *file, uint32_t type, struct elf_symbol_table *table)
+{
+    size_t index = 0;
+    while (index < file->section_count && file->sections[index].type != type)
+        index++;
+    *table = (struct elf_symbol_table){.index = index, .data = elf_table(file, index)};
+    if (table->data != NULL)
+        table->names = elf_strings(file, file->sections[index].link, &table->limit);
+    return table->data != NULL;
 }
 
 /* ---- names ---- */
@@ -236,7 +250,7 @@ static void read_notes(struct elf_file *file, uint64_t offset, uint64_t size, ui
     if (data != NULL)
         take_build_id(file, data);
     else
-        elf_file_blame(file, offset, size);
+        note_failure(file, offset, size);
 }
 
 static int read_segments(struct elf_file *file, const GElf_Ehdr *header, uint64_t *notes,
@@ -261,7 +275,7 @@ static int read_segments(struct elf_file *file, const GElf_Ehdr *header, uint64_
         return error_set(err, file->path, header->e_phoff, "%zu program headers, at most %d", count,
                          MAX_SEGMENTS);
     if (result != 0 || count < header->e_phnum || gelf_getphdr(file->elf, 0, &p) == NULL) {
-        elf_file_blame(file, header->e_phoff, (uint64_t)header->e_phnum * size);
+        note_failure(file, header->e_phoff, (uint64_t)header->e_phnum * size);
         return error_set(err, file->path, header->e_phoff,
                          "program headers outside the file: %u of %u bytes each, file of %" PRIu64
                          " bytes",
@@ -291,7 +305,7 @@ static void read_sections(struct elf_file *file, const GElf_Ehdr *header, uint64
         elf_getshdrnum(file->elf, &count) != 0 || count == 0)
         return;
     if (gelf_getshdr(elf_getscn(file->elf, 0), &s) == NULL) {
-        elf_file_blame(file, header->e_shoff, count * header->e_shentsize);
+        note_failure(file, header->e_shoff, count * header->e_shentsize);
         return;
     }
     file->sections = mem_zalloc(count, sizeof *file->sections);
@@ -398,6 +412,17 @@ struct elf_file *elf_file_open(const char *path, int *errnum, struct error *err)
         return NULL;
     }
     error_set_errno(err, path, *errnum, "cannot open");
+    return NULL;
+}
+
+struct elf_file *elf_file_open_as(const char *format, va_list args, int *errnum, struct error *err)
+{
+    char path[PATH_MAX];
+    int length = vsnprintf(path, sizeof path, format, args);
+    if (length >= 0 && (size_t)length < sizeof path)
+        return elf_file_open(path, errnum, err);
+    *errnum = ENOENT;
+    error_set_errno(err, path, ENAMETOOLONG, "cannot open");
     return NULL;
 }
 

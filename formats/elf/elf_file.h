@@ -22,6 +22,7 @@
 #ifndef FORMATS_ELF_ELF_FILE_H
 #define FORMATS_ELF_ELF_FILE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,6 +64,11 @@ struct elf_file {
  * *ERRNUM is the errno, otherwise 0), is unreadable or not ELF, or has program headers outside the
  * file. Caller closes with elf_file_close. */
 struct elf_file *elf_file_open(const char *path, int *errnum, struct error *err);
+
+/* Like elf_file_open, for the path that FORMAT and ARGS, as of vprintf, make. No file has a path that
+ * is too long: *ERRNUM is then ENOENT. */
+__attribute__((format(printf, 1, 0))) struct elf_file *
+elf_file_open_as(const char *format, va_list args, int *errnum, struct error *err);
 
 /* Like elf_file_open, for the open file descriptor FD, which elf_file_close closes. PATH is for messages. */
 struct elf_file *elf_file_from_descriptor(int fd, const char *path, struct error *err);

@@ -16,6 +16,18 @@ Elf_Data *elf_table(const struct elf_file *file, size_t index);
  * NULL with *LIMIT 0 if there are none. */
 const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit);
 
+/* A table of symbols. Everything is borrowed until elf_file_close. */
+struct elf_symbol_table {
+    size_t index;      /* of its section */
+    Elf_Data *data;    /* for gelf_getsym */
+    const char *names; /* as from elf_strings */
+    size_t limit;      /* of NAMES */
+};
+
+/* Finds the first table of TYPE, SHT_SYMTAB or SHT_DYNSYM. Returns false if there is none, or if
+ * elf_table cannot read it. */
+bool elf_find_symbols(const struct elf_file *file, uint32_t type, struct elf_symbol_table *table);
+
 /* Linkers store a name as the end of a longer one, but a table with a name at each byte of a name
  * of a megabyte is an attack. All names longer than 64 bytes in a table may together have four
  * times as many bytes as the table, plus 64 kB. */
@@ -31,9 +43,5 @@ bool elf_name_fits(struct elf_name_budget *budget, const char *name);
 /* $a $t $d $x (also "$x.1", on RISC-V "$xrv64i2p1"): such symbols mark where the instruction set
  * changes or data begins, and are not functions. */
 bool elf_is_mapping_symbol(const struct elf_file *file, const char *name);
-
-/* Records a read error if the file has the SIZE bytes at OFFSET. libelf does not distinguish read
- * errors from damaged files. */
-void elf_file_blame(const struct elf_file *file, uint64_t offset, uint64_t size);
 
 #endif

@@ -73,6 +73,11 @@ static void place_in(struct elf_mapping *m, const struct elf_segment *s, uint64_
 
 /* ---- the rule ---- */
 
+bool elf_has_build_id(const struct elf_file *file, const char *id)
+{
+    return id != NULL && id[0] != '\0' && strcmp(file->build_id, id) == 0;
+}
+
 /* For a file that may not be the one that ran: the mapping must fit in a segment and, for a program
  * that cannot be moved (ET_EXEC), be at the address for which it was linked. EXACTLY: the mapping
  * must be a whole segment. */
@@ -139,7 +144,7 @@ int elf_match(const struct elf_file *file, struct elf_mapping *m, struct error *
     bool mine = file->build_id[0] != '\0', theirs = m->build_id != NULL && m->build_id[0] != '\0';
     /* If only one of file and mapping has a build-id, the file is most likely a different one. */
     bool exactly = mine != theirs && (theirs || m->size > 0);
-    bool same = m->is_image || (mine && theirs && strcmp(file->build_id, m->build_id) == 0);
+    bool same = m->is_image || elf_has_build_id(file, m->build_id);
     if (mine && theirs && !same)
         return error_set(err, file->path, NO_OFFSET,
                          "not the file that ran: its build-id is %s, expected %s", file->build_id,
@@ -202,7 +207,7 @@ bool elf_match_debug(const struct elf_file *file, const struct elf_file *debug, 
     if (debug->machine != file->machine || debug->is_64 != file->is_64 ||
         debug->big_endian != file->big_endian)
         return false;
-    if (mine[0] != '\0' && theirs[0] != '\0' && strcmp(mine, theirs) != 0) {
+    if (mine[0] != '\0' && theirs[0] != '\0' && !elf_has_build_id(debug, mine)) {
         error_set(err, debug->path, NO_OFFSET,
                   "of another build: its build-id is %s, expected %s (%s)", theirs, mine, install);
         return false;

@@ -24,6 +24,9 @@ struct elf_mapping {
     uint64_t start; /* set by elf_match: the offset in the file at which the mapping begins */
 };
 
+/* Returns whether FILE has the build-id ID, which NULL and "" are not. */
+bool elf_has_build_id(const struct elf_file *file, const char *id);
+
 /* Checks whether FILE can be the file that was mapped as MAPPING. Returns 0 with MAPPING->bias and
  * start set, or -1 with ERR filled: "not the file that ran: ...". */
 int elf_match(const struct elf_file *file, struct elf_mapping *mapping, struct error *err);

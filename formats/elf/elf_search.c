@@ -215,10 +215,10 @@ static bool is_sought(const struct debug_search *s, const struct elf_file *debug
         error_pass(s->err, &other);
     if (!s->is_alternate)
         return false;
-    const char *id = debug->build_id;
-    if (id[0] == '\0' && read_alternate_link(debug, true, &own))
-        id = own.build_id;
-    return strcmp(id, s->build_id) == 0;
+    if (elf_has_build_id(debug, s->build_id))
+        return true;
+    return debug->build_id[0] == '\0' && read_alternate_link(debug, true, &own) &&
+           strcmp(own.build_id, s->build_id) == 0;
 }
 
 static struct elf_file *open_debug(const struct debug_search *s, const uint32_t *crc,
@@ -226,21 +226,18 @@ static struct elf_file *open_debug(const struct debug_search *s, const uint32_t 
 static struct elf_file *open_debug(const struct debug_search *s, const uint32_t *crc,
                                    const char *format, ...)
 {
-    char path[PATH_MAX];
     struct error why = {0};
     int errnum = 0;
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(path, sizeof path, format, args);
+    struct elf_file *debug = elf_file_open_as(format, args, &errnum, &why);
     va_end(args);
-    struct elf_file *debug =
-        (size_t)length < sizeof path ? elf_file_open(path, &errnum, &why) : NULL;
-    if (debug == NULL && why.text[0] != '\0' && errnum != ENOENT && errnum != ENOTDIR)
+    if (debug == NULL && errnum != ENOENT && errnum != ENOTDIR)
         error_pass(s->err, &why);
     if (debug == NULL || (elf_has_debug(debug) && is_sought(s, debug, crc)))
         return debug;
     if (elf_file_failed(debug) != 0)
-        error_set_errno(s->err, path, elf_file_failed(debug), "cannot read");
+        error_set_errno(s->err, debug->path, elf_file_failed(debug), "cannot read");
     elf_file_close(debug);
     return NULL;
 }

@@ -23,21 +23,17 @@ static struct elf_file *open_split(struct split_search *s, const char *format, .
     __attribute__((format(printf, 2, 3)));
 static struct elf_file *open_split(struct split_search *s, const char *format, ...)
 {
-    char path[PATH_MAX];
     struct error why = {0};
     int errnum = 0;
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(path, sizeof path, format, args);
+    struct elf_file *file = elf_file_open_as(format, args, &errnum, &why);
     va_end(args);
-    if (length < 0 || (size_t)length >= sizeof path)
-        return NULL;
-    struct elf_file *file = elf_file_open(path, &errnum, &why);
     if (file != NULL && file->machine == s->program->machine && file->is_64 == s->program->is_64 &&
         file->big_endian == s->program->big_endian && elf_section_debug(file, "info.dwo") != NULL)
         return file;
     if (file != NULL)
-        error_set(&why, path, NO_OFFSET, "no split debug information of this machine");
+        error_set(&why, file->path, NO_OFFSET, "no split debug information of this machine");
     elf_file_close(file);
     if (errnum != ENOENT && errnum != ENOTDIR)
         error_pass(&s->why, &why);

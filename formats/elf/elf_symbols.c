@@ -186,19 +186,17 @@ static bool is_old_version(Elf_Data *versions, int number)
 /* Reads the first table of TYPE; returns false if there is none or it has no functions. */
 static bool read_table(struct reader *r, const struct elf_file *file, uint32_t type)
 {
-    size_t index = 0;
+    struct elf_symbol_table table;
     GElf_Sym symbol;
-    while (index < file->section_count && file->sections[index].type != type)
-        index++;
-    Elf_Data *data = elf_table(file, index);
-    if (data == NULL)
+    if (!elf_find_symbols(file, type, &table))
         return false;
     r->file = file;
-    r->names = elf_strings(file, file->sections[index].link, &r->names_limit);
+    r->names = table.names;
+    r->names_limit = table.limit;
     r->object = NULL;
     r->budget = elf_name_budget(r->names_limit);
-    Elf_Data *versions = type == SHT_DYNSYM ? versions_of(file, index) : NULL;
-    for (int i = 1; gelf_getsym(data, i, &symbol) != NULL; i++)
+    Elf_Data *versions = type == SHT_DYNSYM ? versions_of(file, table.index) : NULL;
+    for (int i = 1; gelf_getsym(table.data, i, &symbol) != NULL; i++)
         add_symbol(r, &symbol, (uint32_t)i, is_old_version(versions, i));
     return r->count > 0;
 }

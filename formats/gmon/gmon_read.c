@@ -276,6 +276,8 @@ static int load(struct gmon *g, struct stream *in, struct error *err)
         g->size += (uint64_t)got;
         stream_advance(in, (size_t)got);
     }
+    if (got == 0 && g->size == 0)
+        return stream_fail_empty(in, "a gmon.out", err);
     return got < 0 ? -1 : 0;
 }
 

@@ -11,7 +11,7 @@
 #include "formats/pbin/pbin_column_avx2.h"
 #include "formats/pbin/pbin_column_avx512.h"
 
-enum { SMALL = 4096 }; /* largest packed column worth keeping [bytes] */
+enum { MAX_KEPT = 4096 }; /* largest packed column worth keeping [bytes] */
 
 VECTORS
 struct column_bounds column_range(const uint64_t *values, size_t count)
@@ -152,7 +152,7 @@ static void unpack(struct column *c, const uint8_t *packed, unsigned width, uint
  * unpacking. */
 static bool is_as_before(struct column *c, const uint8_t *data, size_t size, size_t count)
 {
-    if (size > SMALL) {
+    if (size > MAX_KEPT) {
         c->packed.size = 0;
         return false;
     }

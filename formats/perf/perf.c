@@ -237,7 +237,9 @@ static int end_early(struct perf *p)
     return 0;
 }
 
-int perf_raw_next(struct perf *p, struct perf_raw *raw, struct error *err)
+/* Reads the next record of the file. Returns 1, 0 at the end, or -1. RAW is borrowed until the next
+ * call. */
+static int next_raw(struct perf *p, struct perf_raw *raw, struct error *err)
 {
     const uint8_t *data;
     const uint64_t at = stream_offset(p->stream), left = at < p->data_end ? p->data_end - at : 0;
@@ -369,7 +371,7 @@ static int read_one(struct perf *p, struct error *err)
 {
     struct perf_raw raw;
     struct perf_record record;
-    int got = perf_raw_next(p, &raw, err);
+    int got = next_raw(p, &raw, err);
     if (got < 0)
         return -1;
     if (got == 0) {

@@ -79,10 +79,6 @@ struct perf {
     bool ended;
 };
 
-/* Reads the next record of the file. Returns 1, 0 at the end, or -1. RAW is borrowed until the next
- * call. */
-int perf_raw_next(struct perf *perf, struct perf_raw *raw, struct error *err);
-
 /* Decodes RAW, whose header has been read. Returns 1 with RECORD filled, 0 if it is irrelevant, or
  * -1. */
 int perf_decode(struct perf *perf, const struct perf_raw *raw, struct perf_record *record,

@@ -6,6 +6,25 @@
 
 const uint8_t raw_signature[RAW_SIGNATURE_SIZE] = {0x89, 'P', 'B', 'X', '\r', '\n', 0x1a, '\n'};
 
+enum raw_mapping raw_mapping_of_path(const char *path)
+{
+    static const struct {
+        const char *path;
+        enum raw_mapping kind;
+    } named[] = {{"[heap]", RAW_MAP_HEAP},
+                 {"[stack]", RAW_MAP_STACK},
+                 {"[vdso]", RAW_MAP_VDSO},
+                 {"[vsyscall]", RAW_MAP_VSYSCALL}};
+    static const char *const memory[] = {"/memfd:", "/SYSV", "/dev/zero"};
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
+        if (strcmp(path, named[i].path) == 0)
+            return named[i].kind;
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        if (strncmp(path, memory[i], strlen(memory[i])) == 0)
+            return RAW_MAP_ANONYMOUS;
+    return path[0] == '/' && path[1] != '/' ? RAW_MAP_FILE : RAW_MAP_ANONYMOUS;
+}
+
 void raw_put_facts(struct buffer *buffer, const struct raw_fact *facts, size_t count)
 {
     size_t begin = block_begin(buffer, "info");

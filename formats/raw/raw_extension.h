@@ -27,9 +27,7 @@
 enum {
     RAW_SIGNATURE_SIZE = 8,
     RAW_TIMES_PER_BLOCK = 65536,
-    RAW_SEEN_PER_BLOCK = 1 << 20, /* thread samples: at most 9 bytes each */
-    RAW_JIT_PER_BLOCK = 8 << 20,  /* bytes of a JIT map */
-    MAX_RAW_VDSO = 1 << 20        /* [bytes] */
+    MAX_RAW_VDSO = 1 << 20 /* [bytes] */
 };
 extern const uint8_t raw_signature[RAW_SIGNATURE_SIZE];
 
@@ -73,6 +71,11 @@ enum raw_mapping {
     RAW_MAPPINGS
 };
 
+/* Returns the kind of a mapping that the kernel shows with PATH. A file that exists only in memory
+ * (memfd, System V shared memory, a shared mapping of /dev/zero) is anonymous: it cannot be opened by
+ * this path. */
+enum raw_mapping raw_mapping_of_path(const char *path);
+
 /* An executable mapping of an image. It replaces the overlapping parts of earlier mappings. */
 struct raw_mapx {
     uint32_t image;
@@ -111,7 +114,7 @@ enum {
     RAW_RAN = 1,    /* the thread was running; otherwise it waited at its PC */
     RAW_TOTAL = 2,  /* not a sighting: only the CPU time of the thread */
     RAW_CALLER = 4, /* its PC is in the kernel; the PC of the calling user code is recorded too */
-    RAW_STACK = 8,  /* reserved */
+    /* 8 is reserved for a stack */
     RAW_SAME_CPU = 16, /* the sampler ran on its CPU: a page fault appears as user code */
     RAW_FAULT = 32,    /* with RAW_CALLER: a page fault, not a system call */
     /* without RAW_RAN: it had been preempted in user code at its PC, and waited for a CPU */
@@ -260,10 +263,10 @@ void raw_put_images(struct buffer *buffer, const struct raw_image *images, size_
 void raw_put_mapx(struct buffer *buffer, const struct raw_mapx *maps, size_t count);
 void raw_put_codes(struct buffer *buffer, const struct raw_code *codes, size_t count);
 void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t count);
-/* Appends the next SIZE bytes (at most RAW_JIT_PER_BLOCK) of the JIT map of IMAGE and KIND. */
+/* Appends the next SIZE bytes (at most 8 MiB) of the JIT map of IMAGE and KIND. */
 void raw_put_jit(struct buffer *buffer, uint32_t image, enum raw_jit kind, const uint8_t *bytes,
                  size_t size);
-/* Flags of COUNT thread samples (at most RAW_SEEN_PER_BLOCK), beginning with number FIRST of the
+/* Flags of COUNT thread samples (at most 2^20), beginning with number FIRST of the
  * file, and the PCs of callers, one for each flag RAW_CALLER, in the same order. In a spool, they
  * must follow the rows of the same samples immediately. */
 void raw_put_seen(struct buffer *buffer, uint64_t first, const uint8_t *flags, size_t count,

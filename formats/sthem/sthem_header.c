@@ -318,6 +318,11 @@ static int use_names(struct sthem_reader *r, struct csv_text *names, struct erro
 
 int sthem_read_header(struct sthem_reader *r, struct error *err)
 {
+    const uint8_t *data;
+    int64_t got = stream_peek(r->csv.stream, 1, &data, err);
+    if (got <= 0)
+        return got < 0 ? -1
+                       : stream_fail_empty(r->csv.stream, "a CSV export with a column 'Time'", err);
     r->csv.comments = true;
     if (header_line(&r->csv, "a header with a column 'Time'", err) != 0)
         return -1;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "formats/table/table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,11 @@ const struct table_format *table_format_choose(const char *name, const char *pat
                          : formats[i]->suffix != NULL && path_has_suffix(path, formats[i]->suffix))
             return formats[i];
     return name != NULL ? NULL : fallback;
+}
+
+void table_put_whole(struct output *out, const struct table_cell *cell)
+{
+    output_printf(out, cell->kind == CELL_HEX ? "0x%" PRIx64 : "%" PRIu64, cell->count);
 }
 
 int table_format_check(const char *name, const char *path, const char *more, struct error *err)
@@ -148,9 +154,9 @@ static bool is_too_long(const struct table *table, const struct table_cell *cell
  * former takes some time, so that after a while all texts lose their ends. Caller frees. */
 static char *shorten(struct table *table, const char *text)
 {
-    enum { ENOUGH = 64 << 20 };
+    enum { MAX_SHORTENED = 64 << 20 };
     const size_t length = strlen(text), longest = table->format->longest;
-    const bool possible = length <= TABLE_MAX_DATA && table->shortened <= ENOUGH;
+    const bool possible = length <= TABLE_MAX_DATA && table->shortened <= MAX_SHORTENED;
     table->shortened += possible ? length : 0;
     for (int step = ELIDE_PARAMETERS; possible && step < ELIDE_STEPS; step++) {
         char *shorter = elide_arguments(text, (enum elide_step)step);

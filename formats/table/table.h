@@ -128,6 +128,9 @@ int table_format_check(const char *name, const char *path, const char *more, str
 const struct table_format *table_format_choose(const char *name, const char *path,
                                                const struct table_format *fallback);
 
+/* For formats: writes the number of a cell of kind CELL_COUNT or CELL_HEX. */
+void table_put_whole(struct output *out, const struct table_cell *cell);
+
 /* Begins a table on OUT. OUT, HEAD and everything HEAD points to are borrowed until table_close. If the style names a
  * column that the table does not have, an error is recorded in OUT. */
 struct table *table_open(const struct table_format *format, struct output *out,

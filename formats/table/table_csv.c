@@ -5,7 +5,6 @@
  *   binary,function,time [s],share [%]
  *   burn,burn_50,1.0012,50.06
  * SPDX-License-Identifier: MIT */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,10 +72,8 @@ static void put_cell(const struct state *state, const struct table_cell *cell, b
         put_text(state, cell->text);
         break;
     case CELL_COUNT:
-        output_printf(out, "%" PRIu64, cell->count);
-        break;
     case CELL_HEX:
-        output_printf(out, "0x%" PRIx64, cell->count);
+        table_put_whole(out, cell);
         break;
     case CELL_REAL:
         if (isfinite(cell->real)) {

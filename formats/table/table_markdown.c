@@ -4,7 +4,6 @@
  *   |---:|:---|
  *   | 1.0012 | burn\_50 |
  * SPDX-License-Identifier: MIT */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,10 +75,8 @@ static void put_cell(struct output *out, const struct table_cell *cell, const ch
         put_text(out, cell->text);
         break;
     case CELL_COUNT:
-        output_printf(out, "%" PRIu64, cell->count);
-        break;
     case CELL_HEX:
-        output_printf(out, "0x%" PRIx64, cell->count);
+        table_put_whole(out, cell);
         break;
     case CELL_REAL:
         if (isfinite(cell->real))

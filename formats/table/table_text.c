@@ -102,11 +102,11 @@ static int decimals_of(const struct state *s, size_t i)
     if (interval == NULL)
         return most;
     /* two digits of the widest interval are worth reading, and as many decimals of values */
-    enum { HIDDEN = 2 /* at most */ };
+    enum { MAX_HIDDEN = 2 /* at most */ };
     int worth = interval->largest > 0 ? 1 - (int)floor(log10(interval->largest)) : most;
-    return worth > most            ? most
-           : worth < most - HIDDEN ? (most > HIDDEN ? most - HIDDEN : 0)
-                                   : worth;
+    return worth > most                ? most
+           : worth < most - MAX_HIDDEN ? (most > MAX_HIDDEN ? most - MAX_HIDDEN : 0)
+                                       : worth;
 }
 
 static char *title_of(const struct state *s, size_t i)

@@ -64,8 +64,73 @@
 
   /* ---- rows as bars: bars, compare ---- */
 
+  /* Sorts ROWS by the value NUMBER, or by name if it is negative. Rows without a value come last. */
+  function sortRows(rows, number, down) {
+    rows.sort(function (a, b) {
+      var x = number < 0 ? a.name : a.values[number], y = number < 0 ? b.name : b.values[number];
+      if (x === null || y === null) return (x === null) - (y === null);
+      return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
+    });
+  }
+
+  function showRow(row) {
+    info.textContent = row.name + '\n' + data.columns.map(function (c, i) {
+      return c.name + ' ' + format(row.values[i], c.unit) +
+        (i === data.bar && row.error !== null ? ' \u00b1 ' + format(row.error, c.unit) : '');
+    }).join('   ') + (row.note ? '   ' + row.note : '');
+  }
+
+  /* Returns the lowest and the highest value of the scale for the bars of ROWS. */
+  function scaleOf(rows) {
+    var low = 0, high = 0, code = [0, 0];
+    rows.forEach(function (r) {
+      var v = r.values[data.bar] || 0;
+      low = Math.min(low, v);
+      high = Math.max(high, v);
+      if (!isCode(r)) return;
+      code = [Math.min(code[0], v), Math.max(code[1], v)];
+    });
+    /* cut other bars if they would leave too little room for those of code */
+    if (code[1] - code[0] > 0 && high - low > 1.6 * (code[1] - code[0])) {
+      low = Math.max(low, 1.1 * code[0] - 0.1 * code[1]);
+      high = Math.min(high, 1.1 * code[1] - 0.1 * code[0]);
+    }
+    return {low: low, high: high};
+  }
+
+  function drawBar(cell, row, scale, zoom) {
+    var span = (scale.high - scale.low) * 1.02 || 1, zero = -scale.low / span, v = row.values[data.bar] || 0;
+    var at = zero + v / span * zoom, e = (row.error || 0) / span * zoom;
+
+    function put(name, color, from, to) {
+      var part = add(cell, 'div', name);
+      part.style.background = color;
+      part.style.left = 100 * from + '%';
+      part.style.width = Math.max(0, 100 * (to - from)) + '%';
+    }
+
+    function cut(x) { put('cut', theme.background, x - 0.008, x); }
+
+    put('value', row.color, Math.max(0, Math.min(zero, at)), Math.min(1, Math.max(zero, at)));
+    if (v > scale.high * 1.001) [0.94, 0.96].forEach(cut);
+    if (v < scale.low * 1.001) [0.04, 0.06].forEach(cut);
+    if (e > 0) put('error', theme.text, Math.max(0, at - e), Math.min(1, at + e));
+    put('zero', theme.faint, zero, zero);
+  }
+
+  /* A slider for the width of bars, which calls ACT with the factor. */
+  function zoomSlider(act) {
+    var label = add(tools, 'label', '', 'zoom '), slider = add(label, 'input');
+    slider.type = 'range';
+    slider.min = 0;
+    slider.max = 3;
+    slider.step = 0.05;
+    slider.value = 0;
+    slider.addEventListener('input', function () { act(Math.pow(10, +slider.value)); });
+  }
+
   function drawRows() {
-    var hidden = {}, sort = -1, down = true, zoom = 1, bar = data.bar, rows = data.rows.slice(), groups = [];
+    var hidden = {}, sort = -1, down = true, zoom = 1, rows = data.rows.slice(), groups = [];
     var table = add(body, 'table', 'rows'), head = add(add(table, 'thead'), 'tr'), lines = add(table, 'tbody');
 
     function heading(text, number, name) {
@@ -73,79 +138,36 @@
       button(cell, text, null, function () {
         down = sort === number ? !down : number >= 0;
         sort = number;
-        rows.sort(function (a, b) {
-          var x = number < 0 ? a.name : a.values[number], y = number < 0 ? b.name : b.values[number];
-          if (x === null || y === null) return (x === null) - (y === null);
-          return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
-        });
+        sortRows(rows, number, down);
         Array.from(head.children).forEach(function (c) { c.removeAttribute('aria-sort'); });
         cell.setAttribute('aria-sort', down ? 'descending' : 'ascending');
         draw();
       });
     }
 
-    function show(row) {
-      info.textContent = row.name + '\n' + data.columns.map(function (c, i) {
-        return c.name + ' ' + format(row.values[i], c.unit) +
-          (i === bar && row.error !== null ? ' \u00b1 ' + format(row.error, c.unit) : '');
-      }).join('   ') + (row.note ? '   ' + row.note : '');
-    }
-
-    function put(cell, name, color, from, to) {
-      var e = add(cell, 'div', name);
-      e.style.background = color;
-      e.style.left = 100 * from + '%';
-      e.style.width = Math.max(0, 100 * (to - from)) + '%';
-    }
-
     function draw() {
-      var shown = rows.filter(function (r) { return !hidden[r.group]; }), low = 0, high = 0, code = [0, 0];
-      shown.forEach(function (r) {
-        var v = r.values[bar] || 0;
-        low = Math.min(low, v);
-        high = Math.max(high, v);
-        if (!isCode(r)) return;
-        code = [Math.min(code[0], v), Math.max(code[1], v)];
-      });
-      /* cut other bars if they would leave too little room for those of code */
-      if (code[1] - code[0] > 0 && high - low > 1.6 * (code[1] - code[0])) {
-        low = Math.max(low, 1.1 * code[0] - 0.1 * code[1]);
-        high = Math.min(high, 1.1 * code[1] - 0.1 * code[0]);
-      }
-      var span = (high - low) * 1.02 || 1, zero = -low / span;
+      var shown = rows.filter(function (r) { return !hidden[r.group]; }), scale = scaleOf(shown);
       lines.textContent = '';
       shown.forEach(function (r) {
-        var line = add(lines, 'tr'), v = r.values[bar] || 0, cell;
+        var line = add(lines, 'tr');
         add(line, 'td', 'name', r.label).title = r.name;
-        cell = add(line, 'td', 'bar');
-        var at = zero + v / span * zoom, e = (r.error || 0) / span * zoom;
-        put(cell, 'value', r.color, Math.max(0, Math.min(zero, at)), Math.min(1, Math.max(zero, at)));
-        if (v > high * 1.001) [0.94, 0.96].forEach(function (x) { put(cell, 'cut', theme.background, x - 0.008, x); });
-        if (v < low * 1.001) [0.04, 0.06].forEach(function (x) { put(cell, 'cut', theme.background, x - 0.008, x); });
-        if (e > 0) put(cell, 'error', theme.text, Math.max(0, at - e), Math.min(1, at + e));
-        put(cell, 'zero', theme.faint, zero, zero);
+        drawBar(add(line, 'td', 'bar'), r, scale, zoom);
         data.columns.forEach(function (c, i) { add(line, 'td', '', format(r.values[i], c.unit, 3)); });
-        line.addEventListener('mouseenter', function () { show(r); });
+        line.addEventListener('mouseenter', function () { showRow(r); });
         line.addEventListener('mouseleave', function () { info.textContent = ''; });
       });
     }
 
     heading('name', -1);
-    add(head, 'th', 'bar', data.columns[bar].name).style.color = theme.faint;
+    add(head, 'th', 'bar', data.columns[data.bar].name).style.color = theme.faint;
     data.columns.forEach(function (c, i) { heading(c.name, i); });
     rows.forEach(function (r) {
       if (groups.indexOf(r.group) >= 0) return;
       groups.push(r.group);
       toggle(tools, r.group, r.color, hidden, r.group, draw);
     });
-    var label = add(tools, 'label', '', 'zoom '), slider = add(label, 'input');
-    slider.type = 'range';
-    slider.min = 0;
-    slider.max = 3;
-    slider.step = 0.05;
-    slider.value = 0;
-    slider.addEventListener('input', function () {
-      zoom = Math.pow(10, +slider.value);
+    zoomSlider(function (factor) {
+      zoom = factor;
       draw();
     });
     draw();

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-enum { FEW = 1024 }; /* fewer places are not compacted */
+enum { MIN_COMPACTED = 1024 }; /* fewer places are not compacted */
 
 void id_map_free(struct id_map *map)
 {
@@ -34,7 +34,7 @@ void id_map_set(struct id_map *map, uint32_t id, void *item)
     if (place == INTERN_NONE) {
         if (item == NULL)
             return;
-        if (map->used >= FEW && map->used / 4 > map->count)
+        if (map->used >= MIN_COMPACTED && map->used / 4 > map->count)
             compact(map);
         place = numbers_intern(&map->numbers, id);
         mem_reserve(&map->items, &map->capacity, (size_t)place + 1, sizeof *map->items);

@@ -14,7 +14,7 @@ static const double backlog = 2; /* number of intervals that may be made up for 
  * often. */
 static const double memory = 1e9;
 static const double min_left = 0.25; /* of the limit, for samples */
-static const double outlier = 4; /* times the usual cost: above this, the sampler was preempted */
+static const double max_cost = 4; /* times the usual cost: above this, the sampler was preempted */
 
 static double interval(struct pace *pace)
 {
@@ -35,8 +35,8 @@ static void count_cost(struct pace *pace, uint64_t end, uint64_t cost)
 {
     double usual = (double)cost, share = 1 / (double)(pace->taken + 1);
     double passed = (double)(end - pace->last) / memory;
-    if (pace->taken > 0 && usual > outlier * pace->cost)
-        usual = outlier * pace->cost;
+    if (pace->taken > 0 && usual > max_cost * pace->cost)
+        usual = max_cost * pace->cost;
     pace->cost += (usual - pace->cost) * fmin(fmax(share, passed), 1);
     pace->last = end;
     pace->taken++;

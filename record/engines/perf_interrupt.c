@@ -13,7 +13,7 @@
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
 
-enum { GAPS = 15, ENOUGH = 5 };
+enum { GAPS = 15, MIN_GAPS = 5 };
 static const uint64_t period = SECOND / 20000;
 /* [ns] a gap that is an interrupt takes at least this long, ... */
 static const uint64_t min_gap = 400;
@@ -46,5 +46,5 @@ double perf_interrupt_cost(const struct perf_setup *setup)
     qsort(gaps, count, sizeof gaps[0], compare);
     /* longer gaps may be other interrupts of the kernel */
     const uint64_t *middle = gaps + count / 2;
-    return count >= ENOUGH ? (double)*middle : 0;
+    return count >= MIN_GAPS ? (double)*middle : 0;
 }

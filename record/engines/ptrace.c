@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "record/clock.h"
 #include "record/engines/launch.h"
-#include "record/engines/ptrace.h"
+#include "record/engines/ptrace_internal.h"
 
 enum { MAX_PENDING = 8, FIRST = 16 };             /* MAX_PENDING: samples; FIRST: events */
 static const uint64_t grace = 5 * SECOND;         /* between SIGTERM and SIGKILL */

@@ -7,7 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 
-#include "record/engines/ptrace.h"
+#include "record/engines/ptrace_internal.h"
 #include "record/process.h"
 
 /* Returns 1 if the thread is new and was seized, 0 if it is known or has ended, -1 with the error

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "record/clock.h"
-#include "record/engines/ptrace.h"
+#include "record/engines/ptrace_internal.h"
 #include "record/engines/restart.h"
 #include "record/process.h"
 

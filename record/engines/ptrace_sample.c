@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "record/clock.h"
-#include "record/engines/ptrace.h"
+#include "record/engines/ptrace_internal.h"
 #include "record/process.h"
 
 /* A thread that waits for a CPU stops late; one in an uninterruptible wait (a dead file server)

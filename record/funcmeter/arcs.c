@@ -23,7 +23,7 @@ static int compare_places(const void *left, const void *right)
 
 static void read_table(struct meter_arcs *arcs, const struct meter_arc *table, uint32_t functions)
 {
-    for (uint32_t i = 0; i < METER_ARCS; i++) {
+    for (uint32_t i = 0; i < METER_MAX_ARCS; i++) {
         const struct meter_arc *arc = &table[i];
         if (arc->calls == 0 || arc->function == 0 || arc->function >= functions)
             continue;

@@ -249,9 +249,9 @@ static int read_results(struct metering *m, struct meter_results *results, struc
             "%.3g ms, %d periods of the source",
             without, without == 1 ? " has" : "s have",
             (double)energy_period(m->energy) * ENERGY_PERIODS * 1e-6, ENERGY_PERIODS);
-    if (session_header(m->session)->next_interval > METER_INTERVALS)
+    if (session_header(m->session)->next_interval > METER_MAX_INTERVALS)
         report_warning(&o->reporter, "the energy of calls after the first %d is missing",
-                       METER_INTERVALS);
+                       METER_MAX_INTERVALS);
     return without < 0 ? -1 : 0;
 }
 

@@ -78,11 +78,11 @@ void messages_warn(struct funcmeter_options *o, const struct session *session,
                        "caller (--verbose lists the functions that have one)");
     if (h->lost > 0)
         report_warning(&o->reporter, "%" PRIu64 " threads were not measured: more than %d at once",
-                       h->lost, METER_THREADS);
+                       h->lost, METER_MAX_THREADS);
     if (h->lost_arcs > 0)
         report_warning(&o->reporter,
                        "%" PRIu64 " calls have no caller: a thread has more than %d arcs",
-                       h->lost_arcs, METER_ARCS);
+                       h->lost_arcs, METER_MAX_ARCS);
     if (h->too_deep > 0)
         report_warning(&o->reporter, "%" PRIu64 " calls were nested too deeply to be timed",
                        h->too_deep);

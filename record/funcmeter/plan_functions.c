@@ -155,7 +155,7 @@ void plan_add_hook(struct choice *c, struct hook hook, const struct candidate *c
                    uint64_t next, const char *why)
 {
     struct module *m = c->module;
-    if (why == NULL && c->planner->function_count == METER_FUNCTIONS)
+    if (why == NULL && c->planner->function_count == METER_MAX_FUNCTIONS)
         why = "more than 262143 functions";
     if (why == NULL && !c->planner->leave_code) {
         const size_t jump = code_machine(m->code)->jump;

@@ -61,7 +61,7 @@ bool plan_resolvers(struct planner *planner, struct module *module,
     const struct resolvers *r = &module->resolvers;
     if (r->chosen == 0 || request->pool != 0 || request->resolved != 0)
         return false;
-    if (!request->linked || r->count > METER_RESOLVERS) {
+    if (!request->linked || r->count > METER_MAX_RESOLVERS) {
         plan_refuse_resolvers(planner, module);
         return false;
     }

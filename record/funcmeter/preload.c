@@ -14,8 +14,8 @@
  *
  * Frames whose slot is below that of a new call were left without a return (longjmp). Unwinders
  * must see the true return addresses: hooks in them restore these, and the hook of
- * __cxa_begin_catch replaces them again. Frames that seem to have been left are kept in a table by
- * slot (graves), because the program may only have been on another stack, that of a signal handler
+ * __cxa_begin_catch replaces them again. Frames that seem to have been left are dropped, and kept in
+ * a table by slot, because the program may only have been on another stack, that of a signal handler
  * or a coroutine.
  *
  * SPDX-License-Identifier: MIT */
@@ -37,7 +37,7 @@
 #include "record/funcmeter/ticks.h"
 
 /* A frame that was probably left without a return. */
-struct grave {
+struct dropped_frame {
     uint64_t *slot; /* NULL: free */
     uint64_t back;
     uint64_t start;
@@ -47,7 +47,7 @@ struct grave {
 
 enum {
     FRAMES = 1 << 18, /* per thread */
-    GRAVES = 1 << 12,
+    DROPPED_FRAMES = 1 << 12,
     PROBES = 8,
     ARC_PROBES = 256,
     MODULES = 4096,
@@ -164,10 +164,10 @@ static struct meter_block *find_block(void)
 {
     struct meter_header *header = meter_process.header;
     uint32_t number = __atomic_fetch_add(&header->next_thread, 1, __ATOMIC_RELAXED);
-    if (number < METER_THREADS)
+    if (number < METER_MAX_THREADS)
         return block_at(number);
-    __atomic_store_n(&header->next_thread, METER_THREADS, __ATOMIC_RELAXED);
-    for (uint32_t i = 0; i < METER_THREADS; i++) {
+    __atomic_store_n(&header->next_thread, METER_MAX_THREADS, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < METER_MAX_THREADS; i++) {
         struct meter_thread *owner = &block_at(i)->thread;
         uint32_t used = 1;
         if (__atomic_load_n(&owner->used, __ATOMIC_ACQUIRE) == 1 && is_gone(owner) &&
@@ -201,7 +201,7 @@ static void name_block(struct meter_block *block, uint32_t pid)
 static struct meter_arc *find_arcs(struct meter_block *block)
 {
     struct meter_header *header = meter_process.header;
-    const uint64_t size = METER_ARCS * sizeof(struct meter_arc);
+    const uint64_t size = METER_MAX_ARCS * sizeof(struct meter_arc);
     uint64_t *at = &block->thread.arcs;
     if (!header->callers)
         return NULL;
@@ -263,7 +263,7 @@ __attribute__((noinline, cold)) static bool adopt(struct state *t)
             t->frames[i].inherited = true;
         if (t->frames == NULL && meter_process.header->timing) {
             t->frames = map(FRAMES * sizeof *t->frames);
-            t->graves = map(GRAVES * sizeof *t->graves);
+            t->dropped = map(DROPPED_FRAMES * sizeof *t->dropped);
         }
         t->page = meter_process.page;
         if (t->read == 0)
@@ -278,16 +278,16 @@ __attribute__((noinline, cold)) static bool adopt(struct state *t)
 
 /* ---- frames ---- */
 
-static struct grave *grave_of(struct state *t, const uint64_t *slot)
+static struct dropped_frame *find_dropped(struct state *t, const uint64_t *slot)
 {
     uint64_t hash = ((uint64_t)slot >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 52;
-    struct grave *free = &t->graves[hash % GRAVES];
+    struct dropped_frame *free = &t->dropped[hash % DROPPED_FRAMES];
     for (uint64_t i = 0; i < PROBES; i++) {
-        struct grave *grave = &t->graves[(hash + i) % GRAVES];
-        if (grave->slot == slot)
-            return grave;
-        if (grave->slot == NULL && free->slot != NULL)
-            free = grave;
+        struct dropped_frame *dropped = &t->dropped[(hash + i) % DROPPED_FRAMES];
+        if (dropped->slot == slot)
+            return dropped;
+        if (dropped->slot == NULL && free->slot != NULL)
+            free = dropped;
     }
     return free;
 }
@@ -312,7 +312,7 @@ __attribute__((noinline, cold)) static void note_interval(const struct state *t,
 {
     struct meter_header *header = meter_process.header;
     uint64_t number = __atomic_fetch_add(&header->next_interval, 1, __ATOMIC_RELAXED);
-    if (number >= METER_INTERVALS)
+    if (number >= METER_MAX_INTERVALS)
         return;
     struct meter_interval *interval =
         (struct meter_interval *)(meter_process.file + METER_INTERVALS_AT) + number;
@@ -380,12 +380,12 @@ static void end_hook(struct state *t)
 }
 
 /* Drops the last frame, which seems to have been left without a return. */
-static void bury(struct state *t, uint64_t time)
+static void drop_last(struct state *t, uint64_t time)
 {
     struct frame f = pop_frame(t);
     uint64_t end = t->left > f.start && t->left < time ? t->left : time;
-    struct grave *grave = grave_of(t, f.slot);
-    *grave = (struct grave){f.slot, f.back, f.start, f.function, f.inherited};
+    struct dropped_frame *dropped = find_dropped(t, f.slot);
+    *dropped = (struct dropped_frame){f.slot, f.back, f.start, f.function, f.inherited};
     close_frame(t, &f, end, false);
 }
 
@@ -410,7 +410,7 @@ __attribute__((noinline)) static void drop_stale(struct state *t, const uint64_t
         bool tail = f->slot == slot && meter_is_return(back);
         if (f->slot > slot || tail || other_stack(slot, f->slot))
             return;
-        bury(t, now());
+        drop_last(t, now());
     }
 }
 
@@ -423,7 +423,7 @@ static void drop_left(struct state *t, const uint64_t *slot, const uint64_t *bac
         uint64_t *other = t->frames[t->count - 1].slot;
         if (other_stack(target, other) ? !off : other >= target)
             return;
-        bury(t, t->left);
+        drop_last(t, t->left);
     }
 }
 
@@ -575,7 +575,7 @@ __attribute__((noinline)) static void count_arc(struct state *t, const uint64_t 
                                         << METER_SITE_BITS;
     const uint64_t hash = (site ^ (uint64_t)function << 24) * UINT64_C(0x9E3779B97F4A7C15) >> 40;
     for (uint64_t i = 0; i < ARC_PROBES; i++) {
-        struct meter_arc *arc = &t->arcs[(hash + i) % METER_ARCS];
+        struct meter_arc *arc = &t->arcs[(hash + i) % METER_MAX_ARCS];
         uint64_t free = 0;
         if (arc->site == 0 && __atomic_compare_exchange_n(&arc->site, &free, site, false,
                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -617,22 +617,22 @@ uint64_t meter_enter(uint64_t *slot, uint64_t number, uint64_t *given)
 }
 
 /* Restores a frame that seemed to be abandoned, but was on another stack. */
-__attribute__((noinline, cold)) static uint64_t revive(struct state *t, uint64_t *slot)
+__attribute__((noinline, cold)) static uint64_t take_back(struct state *t, uint64_t *slot)
 {
-    struct grave *grave = grave_of(t, slot);
-    if (grave->slot != slot) {
+    struct dropped_frame *dropped = find_dropped(t, slot);
+    if (dropped->slot != slot) {
         SAY("a function that was never entered returned: the program switches stacks in a way that "
             "is not supported; use --count");
         call3(SYS_kill, call3(SYS_getpid, 0, 0, 0), SIGABRT, 0);
         call3(SYS_exit_group, 134, 0, 0);
     }
-    if (!grave->inherited) {
-        struct meter_record *r = &t->records[grave->function];
+    if (!dropped->inherited) {
+        struct meter_record *r = &t->records[dropped->function];
         r->unwound--;
         r->returned++;
     }
-    grave->slot = NULL;
-    return grave->back;
+    dropped->slot = NULL;
+    return dropped->back;
 }
 
 uint64_t meter_leave(uint64_t *slot, uint64_t ticks)
@@ -647,10 +647,10 @@ uint64_t meter_leave(uint64_t *slot, uint64_t ticks)
     while (found > 0 && t->frames[found - 1].slot != slot)
         found--;
     while (found > 0 && t->count > found)
-        bury(t, end);
+        drop_last(t, end);
     do {
         if (found == 0 || t->count == 0 || t->frames[t->count - 1].slot != slot) {
-            back = revive(t, slot);
+            back = take_back(t, slot);
             continue;
         }
         struct frame f = pop_frame(t);
@@ -789,9 +789,9 @@ static bool receive(int fd, const struct meter_plan *plan, uint64_t pool)
  * these results. */
 static bool ask_twice(struct meter_request *request, struct meter_plan *plan)
 {
-    uint64_t addresses[METER_RESOLVERS] = {0};
+    uint64_t addresses[METER_MAX_RESOLVERS] = {0};
     int fd = ask(request, NULL, plan);
-    if (fd >= 0 && plan->resolvers > 0 && plan->resolvers <= METER_RESOLVERS) {
+    if (fd >= 0 && plan->resolvers > 0 && plan->resolvers <= METER_MAX_RESOLVERS) {
         bool got = get(fd, addresses, plan->resolvers * sizeof *addresses);
         call3(SYS_close, fd, 0, 0);
         if (!got)

@@ -42,7 +42,7 @@ struct state {
     struct meter_record *records;
     struct meter_arc *arcs; /* NULL: not counted */
     struct frame *frames;
-    struct grave *graves;
+    struct dropped_frame *dropped;
     uint64_t count;     /* frames in use */
     uint32_t current;   /* function of the frame that was last pushed or popped */
     uint64_t left;      /* when frames were last left without a return [ticks]; 0: never */

@@ -73,7 +73,7 @@ void meter_take_again(struct state *t)
 
 /* rdi, which is among the registers that SAVE_REST pushed below the slot, points to the jmp_buf of
  * glibc, in which the stack pointer is encrypted. If it is not glibc's, frames may be dropped by
- * mistake: they are found in the table of graves when they return. */
+ * mistake: they are found in the table of dropped frames when they return. */
 uint64_t *meter_jump_target(const uint64_t *back)
 {
     enum { RDI = -6, STACK_POINTER = 6, ROTATED = 17 };

@@ -105,14 +105,14 @@ static bool is_friend(int fd)
 static void answer(struct session *s, int fd)
 {
     struct meter_request request;
-    uint64_t returned[METER_RESOLVERS];
+    uint64_t returned[METER_MAX_RESOLVERS];
     struct buffer reply = {0};
     const struct timeval timeout = {.tv_sec = TIMEOUT_S};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     if (!is_friend(fd) || !transfer(fd, (uint8_t *)&request, sizeof request, false) ||
         request.magic != METER_MAGIC || memchr(request.path, '\0', sizeof request.path) == NULL ||
-        request.resolved > METER_RESOLVERS ||
+        request.resolved > METER_MAX_RESOLVERS ||
         !transfer(fd, (uint8_t *)returned, request.resolved * sizeof *returned, false))
         return;
     planner_answer(s->planner, &request, returned, &reply);
@@ -157,7 +157,7 @@ static int make_file(struct session *s, const struct session_options *options, s
         .listing = options->listing,
         .callers = options->callers,
         .machine = METER_MACHINE,
-        .histograms = METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block),
+        .histograms = METER_BLOCKS_AT + (uint64_t)METER_MAX_THREADS * sizeof(struct meter_block),
         .end = METER_INTERVALS_AT,
     };
     s->header->next_histogram = s->header->histograms;
@@ -278,7 +278,7 @@ const struct meter_header *session_header(const struct session *s)
 uint32_t session_block_count(const struct session *s)
 {
     uint32_t count = s->header->next_thread;
-    return count < METER_THREADS ? count : METER_THREADS;
+    return count < METER_MAX_THREADS ? count : METER_MAX_THREADS;
 }
 
 const struct meter_block *session_block(const struct session *s, uint32_t number)
@@ -290,13 +290,13 @@ uint32_t session_next_record(const struct session *s, uint32_t number, uint32_t 
 {
     const struct meter_block *block = session_block(s, number);
     off_t at = (const uint8_t *)&block->records[function] - s->memory;
-    if (function >= METER_FUNCTIONS || at % METER_PAGE != 0)
+    if (function >= METER_MAX_FUNCTIONS || at % METER_PAGE != 0)
         return function;
     off_t data = lseek(s->file, at, SEEK_DATA);
     if (data < 0)
-        return errno == ENXIO ? METER_FUNCTIONS : function;
+        return errno == ENXIO ? METER_MAX_FUNCTIONS : function;
     uint64_t next = function + (uint64_t)(data - at) / sizeof(struct meter_record);
-    return next < METER_FUNCTIONS ? (uint32_t)next : METER_FUNCTIONS;
+    return next < METER_MAX_FUNCTIONS ? (uint32_t)next : METER_MAX_FUNCTIONS;
 }
 
 /* Returns the data of a thread in SIZE bytes of the file at AT, a place that comes from its memory;
@@ -315,13 +315,13 @@ const uint64_t *session_histogram(const struct session *s, const struct meter_re
 const struct meter_arc *session_arcs(const struct session *s, uint32_t number)
 {
     return memory_at(s, session_block(s, number)->thread.arcs,
-                     METER_ARCS * sizeof(struct meter_arc));
+                     METER_MAX_ARCS * sizeof(struct meter_arc));
 }
 
 uint64_t session_interval_count(const struct session *s)
 {
     uint64_t count = s->header->next_interval;
-    return count < METER_INTERVALS ? count : METER_INTERVALS;
+    return count < METER_MAX_INTERVALS ? count : METER_MAX_INTERVALS;
 }
 
 const struct meter_interval *session_interval(const struct session *s, uint64_t number)

@@ -47,7 +47,7 @@ const struct meter_block *session_block(const struct session *session, uint32_t 
 uint32_t session_next_record(const struct session *session, uint32_t number, uint32_t function);
 /* Returns the histogram of RECORD, with LOG_BUCKETS values, or NULL. */
 const uint64_t *session_histogram(const struct session *session, const struct meter_record *record);
-/* Returns the METER_ARCS entries of the table of arcs of a block, or NULL. */
+/* Returns the METER_MAX_ARCS entries of the table of arcs of a block, or NULL. */
 const struct meter_arc *session_arcs(const struct session *session, uint32_t number);
 /* Return the number of intervals that were noted, and one of them; NULL: the program ended before
  * the interval was written. */

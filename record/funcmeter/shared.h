@@ -1,7 +1,8 @@
 /* The interface between funcmeter and its preload library: counters in a memory file, requests on a socket.
  *
- *   the memory file:  meter_header, then METER_THREADS blocks of { meter_thread, METER_FUNCTIONS meter_records },
- *                     then histograms and tables of arcs, handed out one by one, and METER_INTERVALS meter_intervals
+ *   the memory file:  meter_header, then METER_MAX_THREADS blocks of { meter_thread,
+ *                     METER_MAX_FUNCTIONS meter_records }, then histograms and tables of arcs,
+ *                     handed out one by one, and METER_MAX_INTERVALS meter_intervals
  *   the socket:       the library sends a meter_request for each ELF file that was loaded; funcmeter answers with a
  *                     meter_plan, patches, thunks and the bytes of the pool
  *
@@ -34,13 +35,13 @@
 #endif
 
 enum {
-    METER_FUNCTIONS = 1 << 18, /* including number 0 of the library, for calibration */
-    METER_THREADS = 4096,
+    METER_MAX_FUNCTIONS = 1 << 18, /* including number 0 of the library, for calibration */
+    METER_MAX_THREADS = 4096,
     METER_PAGE = 4096,
-    METER_MAX_CODE = 24,    /* bytes of a function that a patch compares and replaces */
-    METER_RESOLVERS = 1024, /* per file */
-    METER_ARCS = 1 << 17,   /* per thread */
-    METER_INTERVALS = 1 << 27,
+    METER_MAX_CODE = 24,        /* bytes of a function that a patch compares and replaces */
+    METER_MAX_RESOLVERS = 1024, /* per file */
+    METER_MAX_ARCS = 1 << 17,   /* per thread */
+    METER_MAX_INTERVALS = 1 << 27,
     METER_SITE_BITS = 48 /* number of bits of an address */
 };
 
@@ -93,7 +94,7 @@ struct meter_block {
         struct meter_thread thread;
         uint8_t page[METER_PAGE];
     };
-    struct meter_record records[METER_FUNCTIONS];
+    struct meter_record records[METER_MAX_FUNCTIONS];
 };
 
 struct meter_header {
@@ -111,10 +112,10 @@ struct meter_header {
     uint32_t machine;        /* METER_MACHINE of funcmeter, which determines the ticks */
     /* written by the library */
     uint64_t next_histogram; /* place of the next histogram */
-    uint32_t next_thread;    /* number of blocks handed out; may exceed METER_THREADS */
+    uint32_t next_thread;    /* number of blocks handed out; may exceed METER_MAX_THREADS */
     uint32_t processes;      /* number of programs that loaded the library */
     uint64_t lost;           /* number of threads without a block: their calls are not counted */
-    uint64_t next_interval;  /* number of intervals noted; may exceed METER_INTERVALS */
+    uint64_t next_interval;  /* number of intervals noted; may exceed METER_MAX_INTERVALS */
     uint64_t lost_arcs;      /* number of calls whose arc found no room in its table */
     /* cost of a hook within the time of the call [ticks]; 0 until calibrated */
     uint64_t cost_inside;
@@ -131,9 +132,10 @@ struct meter_header {
 
 #define METER_BLOCKS_AT ((uint64_t)1 << 20)
 #define METER_INTERVALS_AT                                                                         \
-    (METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block) + ((uint64_t)64 << 30))
+    (METER_BLOCKS_AT + (uint64_t)METER_MAX_THREADS * sizeof(struct meter_block) +                  \
+     ((uint64_t)64 << 30))
 #define METER_FILE_SIZE                                                                            \
-    (METER_INTERVALS_AT + (uint64_t)METER_INTERVALS * sizeof(struct meter_interval))
+    (METER_INTERVALS_AT + (uint64_t)METER_MAX_INTERVALS * sizeof(struct meter_interval))
 
 /* The effects of a hook in addition to counting. */
 enum meter_kind {

@@ -113,7 +113,7 @@ class ShareTest(tool.Case):
             self.assertEqual(rows["f1"]["energy"], 0, argv)
             self.assertGreater(rows["f0"]["energy"], 1)
 
-    def test_lies_about_the_machine(self):
+    def test_implausible_machine(self):
         """CPU time for more or fewer samples than the following block has, and missing counts of
         runs."""
         data = pbin.write(make([pbin.Sample(MS, 6.0, [(0, 0, MS)]) for _ in range(10)], cpus=1))

@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from unittest import mock
@@ -76,9 +75,7 @@ class Recorded(tool.Case):
 
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.shared = holder.name
+        cls.shared = tool.shared_folder(cls)
         cls.power = cls.at("power")
         with open(cls.power, "w") as f:
             f.write("2.5")

@@ -106,6 +106,19 @@ class Inputs(Case):
         self.assertNotIn("waiting", self.on_terminal(["pbin-dump", "-q"]))
         self.assertNotIn("waiting", self.on_terminal(["pbin-dump", self.pbin(1000)]))
 
+    def test_empty(self):
+        """An empty input is named once: a file by its name, standard input in words."""
+        path = self.file("empty", b"")
+        for name in ("prof2pbin", "sthem2pbin", "gmon2pbin", "igprof2pbin", "perf2pbin", "gperf2pbin", "tracerv2pbin",
+                     "memtrace2pbin", "pbin2gmon", "pbin-aggregate", "pbin-dump", "pbin-annotate", "pbin-callgraph"):
+            with self.subTest(name):
+                ended = tool.run([name], stdin=b"")
+                self.assertEqual((ended.status, ended.out), (1, b""))
+                self.assertRegex(ended.err, rf"^{name}: standard input is empty, expected an? [^\n]+\n$")
+                what = ended.err.split(", expected ")[1]
+                ended = tool.run([name, path])
+                self.assertEqual((ended.status, ended.out, ended.err), (1, b"", f"{name}: {path}: empty file, expected {what}"))
+
     def test_dumb_terminal(self):
         argv = ["pbin-aggregate", "-q", self.pbin(1000)]
         self.assertIn("\x1b[", self.on_terminal(argv, TERM="xterm"))

@@ -154,7 +154,7 @@ class Salvage(tool.Case):
     def test_bad_mappings(self):
         """A list of mappings with a bad line is an error, and is freed only once."""
         profile = self.file("run.bin", raw.write(steady_run(10, 1000), "sampler"))
-        for content in (b"10000 1000 gone\nthis is no mapping\n", b"nonsense"):
+        for content in (b"10000 1000 gone\nthis is not one\n", b"nonsense"):
             maps = self.file("maps", content)
             self.fails(["prof2pbin", "-m", maps, profile], maps)
 

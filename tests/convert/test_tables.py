@@ -113,7 +113,7 @@ class Tables(tool.Case):
         self.assertIn(callers["_kernel"], ("0x1004", "0x1008"))
 
 
-class Lies(tool.Case):
+class Implausible(tool.Case):
     def write(self, change):
         w = pbin.Writer({"name": "x", "cpu_time": 1, "times": 1, "pmu": pbin.POWER})
         w.put_threads([pbin.Thread(1, 1, "t")])

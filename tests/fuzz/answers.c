@@ -7,7 +7,7 @@
 #include "convert/dwarf/dwarf_worker.c"
 #include "tests/fuzz/input.h"
 
-enum { MOST = 64 * 1024, QUESTIONS = 3, ADDRESSES = 5 };
+enum { MAX_ANSWERS = 64 * 1024, QUESTIONS = 3, ADDRESSES = 5 };
 
 static void touch(const struct strings *strings, const struct dwarf_answer *answer)
 {
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = {0};
     struct dwarf_answer answer = {0};
     int others[MAX_PARTS] = {-1, -1};
-    if (size > MOST)
+    if (size > MAX_ANSWERS)
         return 0;
     struct strings *strings = strings_new();
     struct dwarf_worker *w = new_worker(data, size, others);

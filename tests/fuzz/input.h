@@ -89,10 +89,12 @@ static inline size_t input_choose_block(const uint8_t *data, size_t at, size_t s
 }
 
 /* Mutates the payload of a block and corrects its length, or now and then mutates all bytes. Blocks
- * begin at AT. */
+ * begin at AT. One SEED in PLAIN mutates without regard to blocks, as inputs without blocks need. */
 static inline size_t input_mutate_blocks(uint8_t *data, size_t at, size_t size, size_t most,
-                                         unsigned seed)
+                                         unsigned seed, unsigned plain)
 {
+    if (at >= size || seed % plain == 0)
+        return LLVMFuzzerMutate(data, size, most);
     size_t block = input_choose_block(data, at, size, seed);
     if (seed % 4 == 0 || block >= size) {
         size = LLVMFuzzerMutate(data, size, most);

@@ -3,13 +3,13 @@
 #include "base/stream.h"
 #include "tests/fuzz/input.h"
 
-enum { MOST = 8 << 20 };
+enum { MAX_BYTES = 8 << 20 };
 
 static void read_stream(struct stream *stream, size_t step, struct error *err)
 {
     const uint8_t *bytes;
     uint64_t offset = stream_offset(stream);
-    while (offset < MOST) {
+    while (offset < MAX_BYTES) {
         int64_t got = stream_peek(stream, step, &bytes, err);
         if (got <= 0)
             return;

@@ -70,8 +70,5 @@ static size_t blocks_at(const uint8_t *data, size_t size)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {
-    size_t at = blocks_at(data, size);
-    if (at >= size || seed % 8 == 0)
-        return LLVMFuzzerMutate(data, size, max_size);
-    return input_mutate_blocks(data, at, size, max_size, seed);
+    return input_mutate_blocks(data, blocks_at(data, size), size, max_size, seed, 8);
 }

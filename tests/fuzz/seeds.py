@@ -287,7 +287,7 @@ def answer_seeds():
     yield "split-cut", wants + struct.pack("<I", 9) + raw.text(b"/folder")[:9]
     yield "split-long", wants + struct.pack("<I", 1 << 20)
     yield "cut", first[:-5]
-    yield "lie", first[:4] + struct.pack("<II", 0, 1 << 30) + first[12:]
+    yield "implausible", first[:4] + struct.pack("<II", 0, 1 << 30) + first[12:]
 
 
 def igprof_seeds():

@@ -130,9 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {
-    if (size <= HEAD || seed % 32 == 0)
-        return LLVMFuzzerMutate(data, size, max_size);
-    if (seed % 8 == 1)
+    if (size > HEAD && seed % 8 == 1)
         data[0] = (uint8_t)(seed / 8 % COMMANDS);
-    return input_mutate_blocks(data, HEAD, size, max_size, seed);
+    return input_mutate_blocks(data, HEAD, size, max_size, seed, 32);
 }

@@ -10,7 +10,6 @@ import random
 import re
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import elffile
@@ -56,9 +55,7 @@ class Recorded(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.folder = holder.name
+        cls.folder = tool.shared_folder(cls)
         for name, flags in VARIANTS.items():
             compiler, suffix, text = ("g++", "cc", CXX_SOURCE) if name == "cxx" else ("gcc", "c", C_SOURCE)
             source = os.path.join(cls.folder, f"{name}.{suffix}")

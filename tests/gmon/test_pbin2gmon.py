@@ -9,7 +9,6 @@ import re
 import stat
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import elffile
@@ -28,10 +27,9 @@ class Made(tool.Case):
 
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.fixed = program.Program(program.build(holder.name, "fixed", flags=["-no-pie"]))
-        cls.pie = program.Program(program.build(holder.name, "pie", flags=["-pie", "-fPIE"]), BASE)
+        folder = tool.shared_folder(cls)
+        cls.fixed = program.Program(program.build(folder, "fixed", flags=["-no-pie"]))
+        cls.pie = program.Program(program.build(folder, "pie", flags=["-pie", "-fPIE"]), BASE)
 
     def pbin(self, prog, weights, samples=2000, step=10**6, elsewhere=0, extra=()):
         """WEIGHTS: {function: samples of 1000}; each sample has STEP ns of CPU time. ELSEWHERE:

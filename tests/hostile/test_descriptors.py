@@ -6,7 +6,6 @@ import os
 import resource
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import pbin
@@ -22,9 +21,7 @@ class Many(tool.Case):
 
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.shared = holder.name
+        cls.shared = tool.shared_folder(cls)
         source, first = (os.path.join(cls.shared, name) for name in ("p.c", "p0"))
         with open(source, "w", encoding="ascii") as f:
             f.write("int main(void)\n{\n    return 0;\n}\n")

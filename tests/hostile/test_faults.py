@@ -12,7 +12,6 @@ import os
 import random
 import re
 import subprocess
-import tempfile
 import time
 import unittest
 
@@ -36,9 +35,7 @@ HARMLESS = (errno.EINTR, 0)
 class Case(tool.Case):
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.shared = holder.name
+        cls.shared = tool.shared_folder(cls)
         cls.library = os.path.join(cls.shared, "fail.so")
         subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", cls.library, SOURCE], check=True)
         cls.raw = os.path.join(cls.shared, "b.bin")

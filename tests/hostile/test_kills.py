@@ -12,7 +12,6 @@ import random
 import re
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
@@ -71,9 +70,7 @@ def waited(pids):
 class Case(tool.Case):
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.shared = holder.name
+        cls.shared = tool.shared_folder(cls)
         cls.raw = os.path.join(cls.shared, "b.bin")
         subprocess.run([tool.path("sampler"), "-q", "-o", cls.raw, "--", BURN, "0.3", "2"], check=True, capture_output=True)
         cls.pbin = os.path.join(cls.shared, "b.pbin")

@@ -502,6 +502,38 @@ def between_marks(threads, times, marks):
         known = cpu
 
 
+def give(group, level, nominal):
+    """Divides the CPU time without sightings of the threads of GROUP, at LEVEL, among those with sightings."""
+    extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
+    short = [t for t in givers if len(t.records) <= (SHORT if nominal or level else SHORT_AGED)]
+    samples = sum(len(s[0]) for t in short for s in t.stretches)
+    crowd = level == 0 and samples >= POOL
+    if not (extra or crowd) or not givers:
+        return
+    own_pools = pools(group, short, POOL if nominal else POOL_AGED) if short else []
+    members = [[t for t in pool if t in short] for pool in own_pools]
+    collective = sum(t.orphan for t in group if is_collective(t))
+    more_of = divide(collective, [sum(len(s[0]) for t in seen for s in t.stretches) for seen in members])
+    for pool, seen, more_ns in zip(own_pools, members, more_of):
+        cpu = sum(t.total + t.orphan for t in pool) + more_ns
+        if not nominal:
+            by_age(pool, seen, cpu, not extra)
+            continue
+        counts = [sum(len(s[0]) for s in t.stretches) for t in seen]
+        for t, share in zip(seen, divide(cpu, counts)):
+            t.total = share
+            t.stretches = [[[(where, 1) for s in t.stretches for where, _ in s[0]], share]]
+    others = [] if short else givers
+    for t, share in zip(others, divide(extra, [t.total for t in others])):
+        own = [s[1] for s in t.stretches]
+        if not any(own):
+            own = [sum(w for _, w in s[0]) for s in t.stretches]
+        for stretch, part in zip(t.stretches, divide(share, own)):
+            stretch[1] += part
+    for t in group:
+        t.orphan = 0
+
+
 def weigh(run, times, ext, equal=False):
     """({(sample, seat): CPU time}, {(sample, seat): unsampled CPU time}). EQUAL: those for least squares."""
     nominal = ext.facts.get("engine") == "perf"
@@ -535,34 +567,7 @@ def weigh(run, times, ext, equal=False):
         for t in threads:
             groups.setdefault(levels(t, ext, used)[level], []).append(t)
         for group in groups.values():
-            extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
-            short = [t for t in givers if len(t.records) <= (SHORT if nominal or level else SHORT_AGED)]
-            samples = sum(len(s[0]) for t in short for s in t.stretches)
-            crowd = level == 0 and samples >= POOL
-            if not (extra or crowd) or not givers:
-                continue
-            own_pools = pools(group, short, POOL if nominal else POOL_AGED) if short else []
-            members = [[t for t in pool if t in short] for pool in own_pools]
-            collective = sum(t.orphan for t in group if is_collective(t))
-            more_of = divide(collective, [sum(len(s[0]) for t in seen for s in t.stretches) for seen in members])
-            for pool, seen, more_ns in zip(own_pools, members, more_of):
-                cpu = sum(t.total + t.orphan for t in pool) + more_ns
-                if not nominal:
-                    by_age(pool, seen, cpu, not extra)
-                    continue
-                counts = [sum(len(s[0]) for s in t.stretches) for t in seen]
-                for t, share in zip(seen, divide(cpu, counts)):
-                    t.total = share
-                    t.stretches = [[[(where, 1) for s in t.stretches for where, _ in s[0]], share]]
-            others = [] if short else givers
-            for t, share in zip(others, divide(extra, [t.total for t in others])):
-                own = [s[1] for s in t.stretches]
-                if not any(own):
-                    own = [sum(w for _, w in s[0]) for s in t.stretches]
-                for stretch, part in zip(t.stretches, divide(share, own)):
-                    stretch[1] += part
-            for t in group:
-                t.orphan = 0
+            give(group, level, nominal)
     for t in threads:
         if not nominal and not equal and len(t.records) > SHORT_AGED:
             by_bursts(t, t.ends)

@@ -11,6 +11,7 @@ import zlib
 
 import program
 import rawprofile as raw
+import tool
 
 SLOT = 16  # bytes of a function
 
@@ -84,8 +85,8 @@ def names_of(count):
     return out
 
 
-def pbin(folder, name, names, tool, label=None, **more):
-    """Writes FOLDER/NAME.pbin, a profile of the program LABEL; TOOL runs a tool by its words. Returns the path."""
+def pbin(folder, name, names, label=None, **more):
+    """Writes FOLDER/NAME.pbin, a profile of the program LABEL. Returns the path."""
     label = label or name + "-program"
     path = os.path.join(folder, label)
     if not os.path.exists(path):
@@ -94,7 +95,9 @@ def pbin(folder, name, names, tool, label=None, **more):
     rawfile, out = os.path.join(folder, name + ".bin"), os.path.join(folder, name + ".pbin")
     with open(rawfile, "wb") as f:
         f.write(raw.write(run, "sampler-walltime"))
-    tool(["prof2pbin", "-q", "-c", "8", "-s", folder, "-n", name, rawfile, "-o", out])
+    ended = tool.run(["prof2pbin", "-q", "-c", "8", "-s", folder, "-n", name, rawfile, "-o", out], timeout=60)
+    if ended.status != 0:
+        raise AssertionError(ended.err)
     return out
 
 

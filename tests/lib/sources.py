@@ -5,6 +5,7 @@ list of findings, each a text; it is empty if there are none.
 
 SPDX-License-Identifier: MIT
 """
+import ast
 import glob
 import os
 import re
@@ -15,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LAYERS = {"base": 0, "formats": 1, "record": 2, "analyze": 2, "convert": 3, "plot": 3}
 FOLDERS = {"analyze/code": 0, "analyze/statistics": 0, "analyze/attribute": 1, "analyze/aggregate": 2,
            "analyze/compare": 3, "analyze/annotate": 3, "analyze/callgraph": 3, "analyze/dump": 3}
-LONGEST_FUNCTION = 60  # lines, from its first to the closing brace
+MAX_FUNCTION = 60  # lines, from its first to the closing brace
 
 
 def files(root, *suffixes, folders=(*LAYERS, "samples", "tests")):
@@ -83,19 +84,24 @@ def other_guards(root):
 
 
 # Words that were found in messages, documents and comments, and better ones.
-STIFF = {r"(?<!there )\bis no (?!longer\b|more\b)\w+": "is not a ...", r"\b(told|tells?)\b(?! (them )?apart)": "reports, shows",
+STIFF = {r"(?<!there )\bis no (?!longer\b|more\b)\w+": "is not a ...", r"(?<!\.)\b(told|tells?)\b(?! (them )?apart)": "reports, shows",
          r"\b(stands? (at|within)|lies? (at|within|in|between))\b": "is at, is between", r"\bbehind the end\b": "after the end",
          r"\banother \w+ than\b": "... other than", r"\bwhole number from\b": "an integer >= ...",
-         r"\bfrom (number |sample )?(?-i:[A-Z_]+|\d+) on\b": "starting at ...", r"\bof all time\b": "of total CPU time",
-         r"\bas for all tools\b": "see pbin-tools(7)"}
+         r"\bfrom (number |sample )?(?-i:[A-Z_]+|\d+)( \[\w+(, \w+)*\])?( and [a-z ]+(?-i:[A-Z_]+))? on\b": "starting at ...",
+         r"\bof all time\b": "of total CPU time", r"\bas for all tools\b": "see pbin-tools(7)"}
+# Files at the root of the tree, and the two that list these words.
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", ".clang-tidy", ".editorconfig", ".gcc-analyzer")
+LISTS = ("tests/lib/sources.py", "tests/selfcheck/test_layout.py")
 
 
-def stiff_words(root, folders=LAYERS):
-    """Uses of such words in C files, man pages and documents."""
-    documents = [path for path in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md") if os.path.exists(os.path.join(root, path))]
+def stiff_words(root):
+    """Uses of such words in sources, scripts, man pages and documents."""
+    documents = [path for path in DOCUMENTS if os.path.exists(os.path.join(root, path))]
+    texts = (".c", ".h", ".1", ".5", ".7", ".md", ".py", ".sh", ".js", ".clang-tidy")
+    sources = [path for path in files(root, folders=(*LAYERS, "docs", "samples", "tests", ".ci"))
+               if path.endswith(texts) or interpreter(root, path)]
     return [f"{path}:{number}: '{match[0]}': write '{better}'"
-            for path in documents + files(root, ".c", ".h", ".1", ".5", ".7", ".md", folders=(*folders, "docs", "samples"))
-            if not path.startswith("plot/vendor/")
+            for path in documents + sources if not path.startswith("plot/vendor/") and path not in LISTS
             for number, line in enumerate(lines_of(root, path), 1) for word, better in STIFF.items()
             for match in re.finditer(word, line, re.IGNORECASE)]
 
@@ -118,7 +124,7 @@ def long_lines(root):
 def glued_tags(root):
     """Licence tags on the same line as prose."""
     return [f"{path}:{number}: the licence tag needs a line of its own"
-            for path in files(root, ".c", ".h", ".1", ".5", ".7", ".py") if path not in ("tests/lib/sources.py", "tests/selfcheck/test_layout.py")
+            for path in files(root, ".c", ".h", ".1", ".5", ".7", ".py") if path not in LISTS
             for number, line in enumerate(lines_of(root, path), 1)
             if re.search(r"\w.* SPDX-License", line)]
 
@@ -168,7 +174,7 @@ def include_cycles(root):
 
 
 def functions(lines):
-    """(first line, last line) of each function, counted from 1; its braces are in the first column, as
+    """(first line, last line) of each function in C, counted from 1; its braces are in the first column, as
     clang-format puts them."""
     start = None
     for number, line in enumerate(lines, 1):
@@ -179,6 +185,32 @@ def functions(lines):
         elif line == "}" and start is not None:
             yield start, number
             start = None
+
+
+def python_functions(lines):
+    """The same for Python, including methods and inner functions."""
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.lineno, node.end_lineno
+
+
+def script_functions(lines):
+    """The same for named functions in JavaScript; the closing brace is below the first letter."""
+    for number, line in enumerate(lines, 1):
+        start = re.match(r"( *)function \w+\(.*\{$", line)
+        if start:
+            yield number, lines.index(start[1] + "}", number) + 1
+
+
+def interpreter(root, path):
+    """The program in the first line of a script; empty for other files."""
+    with open(os.path.join(root, path), "rb") as file:
+        words = file.readline().split()
+    return os.path.basename(words[-1]).decode() if words and words[0].startswith(b"#!") else ""
+
+
+def is_python(root, path):
+    return path.endswith(".py") or interpreter(root, path).startswith("python")
 
 
 def lost_files(root, document):
@@ -194,7 +226,10 @@ def lost_files(root, document):
     return found
 
 
-def long_functions(root, longest=LONGEST_FUNCTION):
+def long_functions(root, longest=MAX_FUNCTION):
+    """Functions of more than LONGEST lines: in C, Python and the script of pages."""
+    kinds = [(functions, files(root, ".c", ".h")), (python_functions, [p for p in files(root) if is_python(root, p)]),
+             (script_functions, [p for p in files(root, ".js") if not p.startswith("plot/vendor/")])]
     return [f"{path}:{first}: a function of {last - first + 1} lines, more than {longest}"
-            for path in files(root, ".c", ".h")
-            for first, last in functions(lines_of(root, path)) if last - first + 1 > longest]
+            for of_lines, paths in kinds for path in paths
+            for first, last in of_lines(lines_of(root, path)) if last - first + 1 > longest]

@@ -203,6 +203,13 @@ def measured(check):
     return method
 
 
+def shared_folder(case):
+    """For setUpClass: a folder for all tests of the class CASE, which is removed after them. Returns its path."""
+    holder = tempfile.TemporaryDirectory()
+    case.addClassCleanup(holder.cleanup)
+    return holder.name
+
+
 class Case(unittest.TestCase):
     """A test case with a scratch folder, self.folder."""
 

@@ -208,6 +208,29 @@ class Made(PerfCase):
         self.assertEqual(self.table(self.convert(r.finish()), "binary"),
                          {("one",): (2, 2 * MS), ("two",): (1, MS), ("_foreign",): (1, MS)})
 
+    def test_files_in_memory(self):
+        """Memory that the kernel shows as a file is not a file, as in recordings of the sampler: a program may move its own code
+        there. A program that is one keeps its name."""
+        for path in ("/memfd:pages (deleted)", "/SYSV00000000 (deleted)", "/dev/zero (deleted)", "//anon"):
+            with self.subTest(path):
+                r = Recording()
+                r.name(1, 1, 0, "one", True)
+                r.mapping(1, 0, 0x10000, 0x10000, "/nowhere/one")
+                r.mapping(1, MS, 0x14000, 0x2000, path)
+                r.sample(1, 1, 2 * MS, 0x14010)
+                r.mapping(1, 3 * MS, 0x90000, 0x1000, path)
+                r.sample(1, 1, 4 * MS, 0x90010)
+                name = "[memfd:pages]" if "memfd" in path else "[anon]"
+                self.assertEqual(self.table(self.convert(r.finish()), "binary"), {("one",): (1, MS), (name,): (1, MS)})
+        r = Recording()
+        r.name(1, 1, 0, "tool", True)
+        r.mapping(1, 0, 0x10000, 0x1000, "/memfd:tool (deleted)")
+        r.mapping(1, 0, 0x40000, 0x1000, "/nowhere/ld.so")
+        r.sample(1, 1, MS, 0x10010)
+        data = self.convert(r.finish())
+        self.assertEqual(self.table(data, "binary"), {("[memfd:tool]",): (1, MS)})
+        self.assertIn("/memfd:tool", self.succeeds(["pbin-dump", "--threads", "--format=csv"], stdin=data).out.decode())
+
     def test_names(self):
         """A sample has the name that its thread had at that time: its own, that of its creator, or
         its number."""

@@ -40,12 +40,6 @@ def visible(name):
     return name
 
 
-def call(argv):
-    ended = tool.run(argv, timeout=60)
-    if ended.status != 0:
-        raise AssertionError(f"{argv}: {ended.err}")
-
-
 def calls_profile(name, functions):
     """Profile NAME of calls; FUNCTIONS: {function: durations [ns]}."""
     p = pbin.Profile(meta={"name": name, "target": "program", "keys": "binary,function", "dialect": "funcmeter"},
@@ -75,10 +69,10 @@ def setUpModule():
     global HOLDER, FOLDER, RUNS, MANY, EVIL, DURATIONS, CALLS, EVIL_CALLS
     HOLDER = tempfile.TemporaryDirectory()
     FOLDER = HOLDER.name
-    RUNS = [plotdata.pbin(FOLDER, f"run{i}", plotdata.names_of(12), call, label="work-program", samples=400,
+    RUNS = [plotdata.pbin(FOLDER, f"run{i}", plotdata.names_of(12), label="work-program", samples=400,
                           threads=2, seed=i, scale={1: 4} if i > 2 else None) for i in range(6)]
-    MANY = plotdata.pbin(FOLDER, "many", plotdata.names_of(300), call, samples=300, threads=70)
-    EVIL = plotdata.pbin(FOLDER, "evil", HOSTILE, call, samples=600)
+    MANY = plotdata.pbin(FOLDER, "many", plotdata.names_of(300), samples=300, threads=70)
+    EVIL = plotdata.pbin(FOLDER, "evil", HOSTILE, samples=600)
     rng = random.Random(5)
     DURATIONS = {f"function_{i}": [F(int(16 * rng.lognormvariate(i, 1)), 16) for _ in range(40 * i)]
                  for i in range(1, 16)}
@@ -256,7 +250,7 @@ class Pictures(Plot):
             self.assertEqual(len(names) + int(nameless.group(1) if nameless else 0), len(dots))
 
     def test_cumulative_names_its_last_step(self):
-        few = plotdata.pbin(self.folder, "few", plotdata.names_of(3), call, samples=200)
+        few = plotdata.pbin(self.folder, "few", plotdata.names_of(3), samples=200)
         for width in (480, 1600):
             texts, dots = svg_places(self.plot("cumulative", "--format=svg", f"--width={width}", inputs=[few]))
             _, x, y, _ = next(t for t in texts if "make up 99 %" in t[0])
@@ -598,7 +592,7 @@ class Data(Plot):
         self.assertIn("[]: middle half, m: mean", text)
 
     def test_small_rows_do_not_squeeze_the_others(self):
-        runs = [plotdata.pbin(self.folder, f"small{i}", plotdata.names_of(12), call, label="small-program",
+        runs = [plotdata.pbin(self.folder, f"small{i}", plotdata.names_of(12), label="small-program",
                               samples=3000, seed=i, scale={n: 0.001 for n in range(3, 12)}) for i in range(3)]
         self.plot("box", "-o", "s.svg", "--script", inputs=runs)
         with open(os.path.join(self.folder, "s.svg"), "rb") as f:
@@ -613,7 +607,7 @@ class Data(Plot):
         self.assertEqual(len(list(self.script_rows("s.svg", "$boxes"))), len(every))
 
     def test_power_has_no_value_where_nothing_ran(self):
-        runs = [plotdata.pbin(self.folder, f"gone{i}", plotdata.names_of(3), call, label="gone-program", samples=400,
+        runs = [plotdata.pbin(self.folder, f"gone{i}", plotdata.names_of(3), label="gone-program", samples=400,
                               seed=i, scale={2: 0} if i == 0 else None) for i in range(4)]
         self.plot("box", "--metric=power", "-o", "p.svg", "--script", "--top=4", inputs=runs)
         name = plotdata.names_of(3)[2]
@@ -751,9 +745,9 @@ class Comparison(Plot):
         three times as large."""
         super().setUpClass()
         common = {"samples": 1500, "label": "forty"}
-        cls.a = [plotdata.pbin(FOLDER, f"a{i}", plotdata.names_of(40), call, seed=i, scale={1: 0, 39: 0.1}, **common)
+        cls.a = [plotdata.pbin(FOLDER, f"a{i}", plotdata.names_of(40), seed=i, scale={1: 0, 39: 0.1}, **common)
                  for i in range(5)]
-        cls.b = [plotdata.pbin(FOLDER, f"b{i}", plotdata.names_of(40), call, seed=i + 9,
+        cls.b = [plotdata.pbin(FOLDER, f"b{i}", plotdata.names_of(40), seed=i + 9,
                                scale={0: 0, 1: 4, 2: 6, 39: 0.3}, **common) for i in range(5)]
 
     def drawn(self, kind, metric, sides):
@@ -833,8 +827,8 @@ class Comparison(Plot):
         self.assertTrue(4 <= df <= 8 and 2.306 <= t <= 2.776, (df, t))
 
     def test_clones_are_one_row(self):
-        old = plotdata.pbin(self.folder, "old", ["work", "rest"], call, samples=200)
-        new = plotdata.pbin(self.folder, "new", ["work.constprop.0", "rest", "work.part.1"], call, samples=200)
+        old = plotdata.pbin(self.folder, "old", ["work", "rest"], samples=200)
+        new = plotdata.pbin(self.folder, "new", ["work.constprop.0", "rest", "work.part.1"], samples=200)
         self.plot("compare", "-k", "function", old, new, "-o", "k.svg", "--script", inputs=[])
         self.assertEqual({r[0] for r in self.table("k.svg.csv")[1:]} - {"_total", "_idle"}, {"work", "rest"})
 

@@ -355,7 +355,7 @@ class Shares(unittest.TestCase):
                 self.skipTest(done.stderr.strip())
             self.assertEqual(done.returncode, 0, done.stderr)
             if means not in done.stderr:
-                self.skipTest(f"threads are created slowly here, or there is another way than {means}: " + done.stderr)
+                self.skipTest(f"threads are created slowly here, or there is a way other than {means}: " + done.stderr)
             run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
             table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "process,function", "--format=json",
                                     pbin]).stdout)

@@ -52,6 +52,8 @@ class Layout(unittest.TestCase):
         self.assertEqual([t for targets in graph.values() for t in targets if t not in graph], [])
         self.assertGreater(sum(1 for path in graph for _ in sources.functions(sources.lines_of(sources.ROOT, path))),
                            1000)
+        for of_lines, path in ((sources.python_functions, "tests/run"), (sources.script_functions, "plot/page/page.js")):
+            self.assertGreater(sum(1 for _ in of_lines(sources.lines_of(sources.ROOT, path))), 20)
 
 
 class Planted(checking.Case):
@@ -92,10 +94,13 @@ class Planted(checking.Case):
 
     def test_stiff_words(self):
         root = self.tree({"base/a.c": '/* It is no profile. There is no profile. */\n"the end lies at 5"\n/* from I on */\n', "convert/b.1": "A\n.\nis told\n",
-                          "README.md": "is no longer another one than b\n"})
+                          "README.md": "is no longer another one than b\n", "CHANGELOG.md": "It is no tool.\n", ".ci/run": "#!/bin/sh\n# told\n",
+                          "tests/b": "#!/usr/bin/env python3\nfile.tell()  # as for all tools\n", "tests/c": "is told\n",
+                          "base/d.h": "/* from NOW [ns, CLOCK_MONOTONIC] on */\n/* from sample FIRST and thread sample NEXT on */\n"})
         self.assertEqual([one.split(": write")[0] for one in sources.stiff_words(root)],
-                         ["README.md:1: 'another one than'", "base/a.c:1: 'is no profile'", "base/a.c:2: 'lies at'", "base/a.c:3: 'from I on'",
-                          "convert/b.1:3: 'told'"])
+                         ["README.md:1: 'another one than'", "CHANGELOG.md:1: 'is no tool'", ".ci/run:2: 'told'", "base/a.c:1: 'is no profile'", "base/a.c:2: 'lies at'", "base/a.c:3: 'from I on'",
+                          "base/d.h:1: 'from NOW [ns, CLOCK_MONOTONIC] on'", "base/d.h:2: 'from sample FIRST and thread sample NEXT on'",
+                          "convert/b.1:3: 'told'", "tests/b:2: 'as for all tools'"])
 
     def test_long_line(self):
         root = self.tree({".editorconfig": "[*]\ncharset = utf-8\n\n[*.{c,h}]\nmax_line_length = 20\n\n[*.py]\nmax_line_length = 30\n",
@@ -145,6 +150,17 @@ class Planted(checking.Case):
         root = self.tree({"base/a.c": "#define X 1\n" + function(60) + "\n" + function(61),
                           "base/b.c": "static const int table[] = {\n" + "    1,\n" * 90 + "};\n"})
         self.assertEqual(sources.long_functions(root), ["base/a.c:63: a function of 61 lines, more than 60"])
+
+    def test_long_script_function(self):
+        def python(lines):
+            return "    def f(self):\n" + "        self.a += 1\n" * (lines - 1)
+        def script(lines):
+            return "  function f(a) {\n" + "    if (a) {\n      a++;\n    }\n" * ((lines - 2) // 3) + "    a++;\n" * ((lines - 2) % 3) + "  }\n"
+        root = self.tree({"tests/a.py": "class A:\n" + python(60) + "\n" + python(61), "tests/b": "#!/usr/bin/env python3\nclass B:\n" + python(62),
+                          "tests/c": "#!/bin/sh\n", "plot/page/d.js": "(function () {\n" + script(60) + "\n" + script(61) + "})();\n"})
+        self.assertEqual(sources.long_functions(root),
+                         [f"{at}: a function of {lines} lines, more than 60"
+                          for at, lines in (("tests/a.py:63", 61), ("tests/b:3", 62), ("plot/page/d.js:63", 61))])
 
 
 if __name__ == "__main__":

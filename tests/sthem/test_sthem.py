@@ -391,7 +391,7 @@ class Bad(Sthem):
 
     def test_messages(self):
         for data, where, text in [
-                (b"", "line 1, column 1", "the file ends, expected"),
+                (b"", "line 1, column 1", "standard input is empty, expected a CSV export"),
                 (b"\n\n", "line 3, column 1", "the file ends, expected"),
                 (HEAD, "line 2, column 1", "no row"),
                 (b"Sensors;Cores\n", "line 2, column 1", "the file ends, expected"),
@@ -446,7 +446,8 @@ class Bad(Sthem):
                 self.assertIn(ended.status, (0, 1), size)
                 if ended.status == 1:
                     self.assertEqual((ended.out, ended.err.count("\n")), (b"", 1), (size, ended.err))
-                    self.assertRegex(ended.err, r"^sthem2pbin: <stdin>: line \d+, column \d+: ")
+                    where = r"<stdin>: line \d+, column \d+: " if size > 0 else "standard input is empty, expected a CSV export"
+                    self.assertRegex(ended.err, "^sthem2pbin: " + where)
                 elif data[size - 1:size] != b"\n":
                     self.assertIn("no line end", ended.err)
 

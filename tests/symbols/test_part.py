@@ -127,7 +127,7 @@ class Part(Case):
         done = subprocess.run([TOOL, "--no-cache", "-f", "-e", spoilt, *addresses], capture_output=True, text=True, check=True)
         self.assertEqual((done.stderr, done.stdout.splitlines()[0::2]), ("", ["first", "puts@plt"]))
 
-    def test_lies(self):
+    def test_wrong_ranges(self):
         path = self.program()
 
         def all_in_first(ranges):

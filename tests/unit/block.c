@@ -111,9 +111,9 @@ static void largest(struct check *check)
 /* The checksum depends neither on the instructions that the processor has nor on alignment. */
 static void sums(struct check *check)
 {
-    enum { MOST = 5000, EACH = 17 };
-    struct buffer noise = scratch_noise(MOST);
-    for (size_t size = 0; size + EACH < MOST; size += EACH) {
+    enum { MAX_NOISE = 5000, EACH = 17 };
+    struct buffer noise = scratch_noise(MAX_NOISE);
+    for (size_t size = 0; size + EACH < MAX_NOISE; size += EACH) {
         const uint8_t *data = noise.data + size % EACH;
         uint64_t expected = XXH3_64bits(data, size);
         if (block_sum(data, size) != expected)

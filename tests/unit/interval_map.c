@@ -7,7 +7,7 @@
 
 #include "base/interval_map.h"
 
-enum { ADDRESSES = 300, MOST = 70, TRIES = 300 };
+enum { ADDRESSES = 300, MAX_RANGES = 70, TRIES = 300 };
 
 static uint32_t next(uint64_t *state, uint32_t limit)
 {
@@ -30,9 +30,9 @@ static void random_ranges(struct check *check)
 {
     uint64_t state = 1;
     for (int t = 0; t < TRIES; t++) {
-        struct interval ranges[MOST], copy[MOST];
+        struct interval ranges[MAX_RANGES], copy[MAX_RANGES];
         struct interval_map map;
-        const size_t count = next(&state, MOST);
+        const size_t count = next(&state, MAX_RANGES);
         const uint32_t longest = 1 + next(&state, t % 2 == 0 ? 5 : ADDRESSES);
         for (size_t i = 0; i < count; i++) {
             const uint64_t begin = next(&state, ADDRESSES);

@@ -137,7 +137,7 @@ static void trailing_data(struct check *check)
 }
 
 /* A block whose payload is shorter than its counts require, with a correct checksum. */
-static void counts_that_lie(struct check *check)
+static void implausible_counts(struct check *check)
 {
     const char *const types[] = {"info", "maps", "thrd"};
     for (int i = 0; i < 3; i++) {
@@ -231,7 +231,30 @@ static void contents(struct check *check)
     }
 }
 
+static void kinds_of_mappings(struct check *check)
+{
+    static const struct {
+        const char *path;
+        enum raw_mapping kind;
+    } expected[] = {{"/usr/bin/a", RAW_MAP_FILE},
+                    {"/dev/shm/a", RAW_MAP_FILE},
+                    {"/tmp/gone (deleted)", RAW_MAP_FILE},
+                    {"/memfd:jit (deleted)", RAW_MAP_ANONYMOUS},
+                    {"/SYSV00000000 (deleted)", RAW_MAP_ANONYMOUS},
+                    {"/dev/zero (deleted)", RAW_MAP_ANONYMOUS},
+                    {"//anon", RAW_MAP_ANONYMOUS},
+                    {"[anon:jit]", RAW_MAP_ANONYMOUS},
+                    {"", RAW_MAP_ANONYMOUS},
+                    {"[heap]", RAW_MAP_HEAP},
+                    {"[stack]", RAW_MAP_STACK},
+                    {"[vdso]", RAW_MAP_VDSO},
+                    {"[vsyscall]", RAW_MAP_VSYSCALL}};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        CHECK_EQ(raw_mapping_of_path(expected[i].path), expected[i].kind);
+}
+
 CHECK_MAIN({"round_trip", round_trip}, {"every_truncation", every_truncation},
-           {"trailing_data", trailing_data}, {"counts_that_lie", counts_that_lie},
+           {"trailing_data", trailing_data}, {"implausible_counts", implausible_counts},
            {"unknown_optional_block", unknown_optional_block},
-           {"rows_are_counted", rows_are_counted}, {"contents", contents})
+           {"rows_are_counted", rows_are_counted}, {"contents", contents},
+           {"kinds_of_mappings", kinds_of_mappings})

@@ -21,11 +21,11 @@ static size_t linear(const struct item *items, size_t count, uint64_t key, bool 
 static void every_array(struct check *check)
 {
     static const uint64_t numbers[] = {0, 1, 2, UINT64_MAX - 1, UINT64_MAX};
-    enum { NUMBERS = sizeof numbers / sizeof numbers[0], MOST = 4 };
-    for (size_t count = 0; count <= MOST; count++)
+    enum { NUMBERS = sizeof numbers / sizeof numbers[0], MAX_ITEMS = 4 };
+    for (size_t count = 0; count <= MAX_ITEMS; count++)
         for (size_t code = 0; code < 625; code++) {
-            struct item items[MOST];
-            for (size_t i = 0, rest = code; i < MOST; i++, rest /= NUMBERS)
+            struct item items[MAX_ITEMS];
+            for (size_t i = 0, rest = code; i < MAX_ITEMS; i++, rest /= NUMBERS)
                 items[i] = (struct item){'x', numbers[rest % NUMBERS]};
             bool sorted = true;
             for (size_t i = 1; i < count; i++)

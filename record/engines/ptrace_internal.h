@@ -4,8 +4,8 @@
  * identifies a tracer by its thread. When this thread ends, all its tracees are detached without
  * being stopped.
  * SPDX-License-Identifier: MIT */
-#ifndef RECORD_ENGINES_PTRACE_H
-#define RECORD_ENGINES_PTRACE_H
+#ifndef RECORD_ENGINES_PTRACE_INTERNAL_H
+#define RECORD_ENGINES_PTRACE_INTERNAL_H
 
 #include <pthread.h>
 #include <sched.h>

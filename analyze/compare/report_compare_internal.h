@@ -1,7 +1,7 @@
-/* Internal to report_compare*.c: the table of a comparison.
+/* Internal to analyze/compare/report_compare*.c: the table of a comparison.
  * SPDX-License-Identifier: MIT */
-#ifndef ANALYZE_COMPARE_COMPARE_VIEW_H
-#define ANALYZE_COMPARE_COMPARE_VIEW_H
+#ifndef ANALYZE_COMPARE_REPORT_COMPARE_INTERNAL_H
+#define ANALYZE_COMPARE_REPORT_COMPARE_INTERNAL_H
 
 #include <math.h>
 
