@@ -100,7 +100,7 @@ static bool find_averages(const struct fit_windows *w, bool *with_next)
     return any;
 }
 
-enum { FEW_SAMPLES = 3, ENOUGH_SAMPLES = 8 };
+enum { FEW_SAMPLES = 3, MIN_SAMPLES = 8 };
 
 /* Marks windows that are hardly longer than a sample: the moments at which functions change, and
  * those at which the windows end, are as uncertain as the windows are long. Joining several of them
@@ -115,10 +115,10 @@ static bool find_short(const struct fit_windows *w, bool *with_next)
         size_t first = fit_window_of(w, 0, i), second = fit_window_of(w, 1, i);
         samples++;
         for (size_t n = first; n < second; n++)
-            with_next[n] |= samples < ENOUGH_SAMPLES;
+            with_next[n] |= samples < MIN_SAMPLES;
         bool ends = i + 1 < s->count && fit_window_of(w, 0, i + 1) > second;
         if (ends)
-            with_next[second] |= samples < ENOUGH_SAMPLES;
+            with_next[second] |= samples < MIN_SAMPLES;
         if ((ends && !with_next[second]) || (first < second && !with_next[second - 1]))
             samples = 0;
     }
@@ -181,8 +181,8 @@ static void join_intervals(struct fit_windows *w)
 {
     size_t count = w->view->stretch->count, i = 0;
     w->count = 0;
-    for (; i + ENOUGH_SAMPLES <= count; i += ENOUGH_SAMPLES)
-        join_to_one(w, w->count++, i, i + ENOUGH_SAMPLES);
+    for (; i + MIN_SAMPLES <= count; i += MIN_SAMPLES)
+        join_to_one(w, w->count++, i, i + MIN_SAMPLES);
     if (i < count)
         join_to_one(w, w->count++, i, count);
     w->energy = w->all;
@@ -195,10 +195,11 @@ static void join_windows(struct fit_windows *w)
     bool with_next[STRETCH_WINDOWS] = {false};
     uint16_t number[STRETCH_WINDOWS], last = 0;
     w->exact = false;
+    if (w->divided)
+        fit_times_follow(&w->fit->times, w->view, true);
     if (w->count < 2)
         return;
     if (w->divided) { /* perhaps not at the ends of most windows */
-        fit_times_follow(&w->fit->times, w->view, true);
         w->scattered = fit_scattered_is(w, with_next);
         w->exact = !w->scattered;
     } else {

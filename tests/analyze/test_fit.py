@@ -767,6 +767,11 @@ class FitTest(tool.Case):
         few = self.put("few.pbin", make([pbin.Sample(MS, 5.0, [(0, 0, MS)])] * 2000))
         ended = self.fails(["pbin-aggregate", "--energy-model=fit", few])
         self.assertIn("too few updates of the sensor: 0 windows, at least 40 are needed", ended.err)
+        still = [pbin.Sample(s.interval_ns, 5.0, s.entries) for s in self.shared(random.Random(7), 2, 1.5 * MS, 4.5 * MS, turns=3)[0]]
+        for name in ("still.pbin", "slow.pbin"):  # CPU time is divided at samples without threads, but power is always the same, or rarely changes
+            still[len(still) // 2].value = 5.0 if name == "still.pbin" else 6.0
+            self.assertRegex(self.fails(["pbin-aggregate", "--energy-model=fit", self.put(name, make(still))]).err,
+                             "too few updates of the sensor: [0-9]+ windows, at least 40 are needed|updated [0-9]+ times")
         some = self.put("some.pbin", make(self.looked_at(random.Random(1), 3e6, 2)[0]))
         updates, windows = map(int, re.search("updated ([0-9]+) times, .* only ([0-9]+) windows, and at least 40 are needed",
                                               self.fails(["pbin-aggregate", "--energy-model=fit", some]).err).groups())

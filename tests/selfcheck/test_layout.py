@@ -98,7 +98,9 @@ class Planted(checking.Case):
                           "tests/b": "#!/usr/bin/env python3\nfile.tell()  # as for all tools\n", "tests/c": "is told\n",
                           "base/d.h": "/* from NOW [ns, CLOCK_MONOTONIC] on */\n/* from sample FIRST and thread sample NEXT on */\n"})
         self.assertEqual([one.split(": write")[0] for one in sources.stiff_words(root)],
-                         ["README.md:1: 'another one than'", "CHANGELOG.md:1: 'is no tool'", ".ci/run:2: 'told'", "base/a.c:1: 'is no profile'", "base/a.c:2: 'lies at'", "base/a.c:3: 'from I on'",
+                         ["README.md:1: 'another one than'", "CHANGELOG.md:1: 'is no tool'", ".ci/run:2: 'told'",
+                          "base/a.c:1: 'is no profile'", "base/a.c:2: 'lies at'",
+                          "base/a.c:3: 'from I on'",
                           "base/d.h:1: 'from NOW [ns, CLOCK_MONOTONIC] on'", "base/d.h:2: 'from sample FIRST and thread sample NEXT on'",
                           "convert/b.1:3: 'told'", "tests/b:2: 'as for all tools'"])
 
