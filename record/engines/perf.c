@@ -25,7 +25,6 @@
 #include "record/engines/perf_internal.h"
 #include "record/process.h"
 
-static const uint64_t grace = 5 * SECOND;        /* between SIGTERM and SIGKILL */
 static const uint64_t settling = SECOND / 10000; /* another CPU may still be writing a record */
 static const uint64_t rate_every = SECOND / 4;   /* between checks of the rate */
 static const uint64_t enough =
@@ -394,9 +393,7 @@ static void expire(struct engine_run *run, uint64_t now)
         run->over = true;
         return;
     }
-    kill(run->pid, run->sigterm_sent ? SIGKILL : SIGTERM);
-    kill(run->pid, SIGCONT); /* a stopped process would not see the signal */
-    run->expires = now + grace;
+    run->expires = now + signals_end(run->pid, run->sigterm_sent);
     run->sigterm_sent = true;
 }
 

@@ -15,9 +15,9 @@ static const uint64_t min_length = SECOND / 100, max_length = SECOND / 10;
 static const double min_idle = 0.02; /* fraction of a window: a shorter idle time counts as none */
 static const double idle =
     SECOND / 200.; /* without a sighting: a shorter time is not reported separately */
-/* A window lasts at least COST_SHARE times the time that ending it takes, and has SOME sightings,
+/* A window lasts at least COST_SHARE times the time that ending it takes, and has MIN_SIGHTINGS sightings,
  * or one if it has its maximum length. */
-enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
+enum { COST_SHARE = 50, MIN_SIGHTINGS = 8, MAX_ENTRIES = 1 << 14 };
 enum {
     FEW = 4, /* number of mean intervals that show whether threads run */
     /* divisor of a window: CPU time of so short a part may be divided in proportion to time */
@@ -125,7 +125,7 @@ static void take_total(struct engine_run *run, struct perf_entry *entry)
     struct perf_window *w = &run->window;
     add_thread(w, entry, entry->cpu);
     perf_thread_free(entry->thread);
-    if (entry->alone || w->thread_count >= MANY)
+    if (entry->alone || w->thread_count >= MAX_ENTRIES)
         emit(run, run->last + 1, w->thread_count);
 }
 
@@ -206,7 +206,8 @@ static bool is_over(const struct engine_run *run, uint64_t lasted)
     uint64_t length = w->length > min_length ? w->length : min_length;
     if (ends_with_readings(run) && length < 2 * w->every)
         length = 2 * w->every;
-    return lasted >= length && (w->sightings >= SOME || lasted >= max_length || w->count >= MANY);
+    return lasted >= length &&
+           (w->sightings >= MIN_SIGHTINGS || lasted >= max_length || w->count >= MAX_ENTRIES);
 }
 
 static uint64_t begin_of(const struct engine_run *run)

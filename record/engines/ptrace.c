@@ -16,7 +16,6 @@
 #include "record/engines/ptrace_internal.h"
 
 enum { MAX_PENDING = 8, FIRST = 16 };             /* MAX_PENDING: samples; FIRST: events */
-static const uint64_t grace = 5 * SECOND;         /* between SIGTERM and SIGKILL */
 static const uint64_t tick_room = SECOND / 10000; /* from a tick to the next sample */
 
 uint64_t ptrace_time(const struct engine_run *run)
@@ -71,9 +70,7 @@ static void expire(struct engine_run *run, uint64_t now)
         run->ended = true;
         return;
     }
-    kill(run->pid, run->asked_to_end ? SIGKILL : SIGTERM);
-    kill(run->pid, SIGCONT); /* a stopped process would not see the signal */
-    run->expires = now + grace;
+    run->expires = now + signals_end(run->pid, run->asked_to_end);
     run->asked_to_end = true;
 }
 

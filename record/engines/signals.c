@@ -92,6 +92,14 @@ bool signals_stop(int number)
     return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
 
+uint64_t signals_end(pid_t pid, bool asked)
+{
+    static const uint64_t grace = 5 * SECOND;
+    kill(pid, asked ? SIGKILL : SIGTERM);
+    kill(pid, SIGCONT); /* a stopped process would not see the signal */
+    return grace;
+}
+
 void signals_stop_self(int number)
 {
     sigset_t set;

@@ -33,6 +33,8 @@ bool signals_passed_on(const siginfo_t *info);
 bool signals_ends(int number);
 /* Returns whether signal NUMBER is one with which a terminal stops jobs. */
 bool signals_stop(int number);
+/* Asks process PID to end, or if it was ASKED before, kills it. Returns how long it may take [ns]. */
+uint64_t signals_end(pid_t pid, bool asked);
 /* Stops this process with signal NUMBER, as a shell with job control expects; returns when it is continued. */
 void signals_stop_self(int number);
 
