@@ -1242,6 +1242,15 @@ class KernelShare(Case):
             profile = self.convert(run, times, ext)
             self.assertEqual(sum(e[2] for s in profile.samples for e in s.entries), 50)
 
+    def test_absurd_marks(self):
+        """Marks in no order, with CPU times that fall or are too large: tables are as without them."""
+        run, times = run_of([Sample(1, [Thread(1, 0x1000, i + 1, RAN)]) for i in range(50)]), range(50)
+        most = 2**64 - 1
+        for marks in ([(most, most)], [(10, most), (20, 5), (5, 7), (0, 0), (30, 3), (30, most // 2), (40, most // 2 + 1)], [(0, 0)] * 1000):
+            ext = Extended({"engine": "perf"}, [Image(1, "/bin/a")], [], [Task(1, 1)], sources=[raw.Source("s")], marks=marks)
+            profile = self.convert(run, times, ext)
+            self.assertEqual([e[2] for s in profile.samples for e in s.entries], [1] * 50)
+
 
 class Intervals(Case):
     def test_of_times(self):

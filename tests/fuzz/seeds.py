@@ -76,6 +76,10 @@ def raw_seeds():
     yield "extended", bytes(2) + raw.extended(run, times, ext, per_block=4)
     yield "processes", bytes([8, 0]) + raw.extended_spool(run, times, ext, 3)
     watts = [struct.unpack("<Q", struct.pack("<d", 2.0 + i))[0] for i in range(4)]
+    ext.facts["engine"], ext.marks = "perf", [(t, 100 * i) for i, t in enumerate(times)]
+    yield "marks", bytes(2) + raw.extended(run, times, ext, per_block=4)
+    del ext.facts["engine"]
+    ext.marks = []
     ext.sources = [raw.Source("board", "power", "W", "board"), raw.Source("fan", "speed", "Hz", "")]
     ext.readings = [raw.Reading(i % 2, t, watts[i % 4]) for i, t in enumerate([0, *times[::2], times[-1]])]
     ext.readings += [raw.Reading(0, t + 500, watts[i % 4]) for i, t in enumerate(times)]
