@@ -193,18 +193,11 @@ uint64_t perf_program_cpu(const struct engine_run *run)
     return sum > run->cpu_start ? sum - run->cpu_start : 0;
 }
 
-/* Returns whether power has new values, frequently enough for windows to end at them. */
-static bool ends_with_readings(const struct engine_run *run)
-{
-    const struct perf_window *w = &run->window;
-    return w->every > 0 && w->every <= max_length / 2;
-}
-
 static bool is_over(const struct engine_run *run, uint64_t lasted)
 {
     const struct perf_window *w = &run->window;
     uint64_t length = w->length > min_length ? w->length : min_length;
-    if (ends_with_readings(run) && length < 2 * w->every)
+    if (w->every <= max_length / 2 && length < 2 * w->every) /* it ends at a new value */
         length = 2 * w->every;
     return lasted >= length &&
            (w->sightings >= MIN_SIGHTINGS || lasted >= max_length || w->count >= MAX_ENTRIES);
@@ -341,7 +334,7 @@ static double rate_between(const struct perf_look *before, const struct perf_loo
 }
 
 /* Returns the CPU time used in the first PART of the time between the last two looks [ns]. If the
- * rate was another before, a thread is assumed to have started or stopped once in between. */
+ * rate was different before, a thread is assumed to have started or stopped once in between. */
 static double used_in_part(const struct perf_window *w, double part)
 {
     const struct perf_look *l = w->looks;
@@ -349,7 +342,8 @@ static double used_in_part(const struct perf_window *w, double part)
     bool recent = l[0].clock > 0 && l[2].clock - l[1].clock >= (l[1].clock - l[0].clock) / 4;
     double before = recent ? rate_between(&l[0], &l[1]) : rate;
     double more = rate - before, step = fmax(1, fabs(more)), at = 1 - fabs(more) / step;
-    return ns * (before * part + copysign(step, more) * fmax(part - at, 0));
+    double used = before * part + copysign(step, more) * fmax(part - at, 0);
+    return ns * fmin(fmax(used, 0), rate);
 }
 
 /* The CPU time at CLOCK, between the last two looks; time 0 if these are too far apart. */
@@ -372,7 +366,7 @@ bool perf_window_look(struct engine_run *run, uint64_t read)
         w->every = read > w->read ? read - w->read : 0;
         w->read = read;
     }
-    if (!ends_with_readings(run) || !is_long(run, now))
+    if (w->every == 0 || !is_long(run, now))
         return false;
     w->looks[0] = w->looks[1];
     w->looks[1] = w->looks[2];

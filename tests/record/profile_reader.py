@@ -81,7 +81,7 @@ class Profile:
     def read_extension(self, data, salvage=False):
         self.facts, self.images, self.maps, self.tasks, self.times = {}, [], [], [], []
         self.rows, self.vdso, self.done, self.order = [], None, None, []
-        self.jits, self.sources, self.readings, self.cpus, self.ticks = {}, [], [], {}, []
+        self.jits, self.sources, self.readings, self.cpus, self.ticks, self.marks = {}, [], [], {}, [], []
         self.seen = []  # (flags, caller) for each thread of each sample, in order
         while data.left() > 0:
             try:
@@ -137,6 +137,9 @@ class Profile:
 
     def read_tick(self, data):
         self.ticks += [data.take("IQQQQ") for _ in range(data.take("I"))]
+
+    def read_mark(self, data):
+        self.marks += [data.take("QQ") for _ in range(data.take("I"))]
 
     def read_cpus(self, data):
         for _ in range(data.take("I")):

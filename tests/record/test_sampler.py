@@ -476,6 +476,52 @@ class PerfTruth(Truth, Case):
         for pid, seconds in own.items() if kernel_reports_ends() else ():
             self.assertLess(abs(table[pid] - seconds), 0.01, (table, own))
 
+    # Computes for 2 to 8 ms and sleeps for 3 ms, in turn; every 5 ms, another thread writes the CPU time of the process [us].
+    WRITER = """#define _GNU_SOURCE
+                #include <fcntl.h>
+                #include <pthread.h>
+                #include <stdint.h>
+                #include <stdio.h>
+                #include <time.h>
+                #include <unistd.h>
+                static int64_t now(clockid_t clock) {
+                    struct timespec t;
+                    clock_gettime(clock, &t);
+                    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec; }
+                static void *write_cpu_times(void *path) {
+                    int fd = open(path, O_WRONLY);
+                    for (int64_t next = now(CLOCK_MONOTONIC);; next += 5000000) {
+                        struct timespec t = {next / 1000000000, next % 1000000000};
+                        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+                        char text[24];
+                        int length = snprintf(text, sizeof text, "%020lld\\n", (long long)now(CLOCK_PROCESS_CPUTIME_ID) / 1000);
+                        if (pwrite(fd, text, (size_t)length, 0) != length) return NULL; } }
+                int main(int argc, char **argv) {
+                    pthread_t thread;
+                    if (argc != 2 || pthread_create(&thread, NULL, write_cpu_times, argv[1]) != 0) return 1;
+                    for (int64_t end = now(CLOCK_MONOTONIC) + 2000000000, turn = 0; now(CLOCK_MONOTONIC) < end; turn++) {
+                        int64_t until = now(CLOCK_THREAD_CPUTIME_ID) + 2000000 + turn % 7 * 1000000;
+                        while (now(CLOCK_THREAD_CPUTIME_ID) < until) { }
+                        nanosleep(&(struct timespec){0, 3000000}, NULL); }
+                    return 0; }"""
+
+    @tool.measured
+    def test_cpu_time_at_new_values_of_power(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program, counter = os.path.join(folder, "writer"), os.path.join(folder, "counter")
+            subprocess.run(["cc", "-O1", "-pthread", "-x", "c", "-", "-o", program], input=self.WRITER, text=True, check=True)
+            with open(counter, "w") as file:
+                file.write("0" * 20 + "\n")
+            profile, _ = self.profile_of(program, counter, options=["-p", f"counter:{counter}", "--unit", "uJ"])
+        known = {time: 1000 * value for _, time, value, _ in profile.readings}
+        self.assertEqual(profile.marks, sorted(profile.marks))
+        self.assertTrue({time for time, _ in profile.marks} <= set(known))
+        differences = [cpu - known[time] for time, cpu in profile.marks]  # grow, because counters miss some time at switches
+        errors = sorted(abs(after - before) for before, after in zip(differences, differences[1:]))
+        with tool.measurement():
+            self.assertGreater(len(errors), len(known) / 4)
+            self.assertLess(errors[len(errors) * 8 // 10], 400_000)
+
     SWITCHES = """import os, resource
 there, back = os.pipe(), os.pipe()
 if os.fork() == 0:
