@@ -20,6 +20,7 @@ static const uint64_t measuring = 100 * MS;  /* how long to search for the perio
 static const uint64_t long_gap = 2 * SECOND; /* without a value: a longer one causes a warning */
 /* in a period: how precisely an update is located, and expected */
 enum { STEPS = 16, FINE_STEPS = 64 };
+static const uint64_t max_fine = SECOND / 20000; /* [ns] a fine step has at most this length */
 enum { COST_SHARE = 20, CHANGES = 24, LATE_AT_ONCE = 65536, PROBE_NS = 100000, DOUBTFUL = 10 };
 
 /* The state of a channel. */
@@ -72,6 +73,7 @@ struct meter {
     /* ... and is also read at a tick that is earlier by at most this time [ns] */
     uint64_t early;
     uint64_t cost; /* smoothed time of reading all channels once [ns] */
+    uint64_t late; /* smoothed time from DUE to the reading, if it expected an update [ns] */
     /* time for which the machine had been suspended, at the last reading [ns] */
     uint64_t suspended;
 };
@@ -451,10 +453,14 @@ static uint64_t next_update(const struct meter *meter)
  * known at the update. Otherwise, and after that, readings are small steps apart. */
 static uint64_t wait_for_update(struct meter *meter, bool wait, uint64_t now)
 {
-    uint64_t step = meter->base / STEPS, fine = meter->base / FINE_STEPS, next = next_update(meter);
+    uint64_t step = meter->base / STEPS, next = next_update(meter);
+    uint64_t fine = meter->base / FINE_STEPS < max_fine ? meter->base / FINE_STEPS : max_fine;
     uint64_t margin = meter->margin < fine ? fine : meter->margin;
     margin = margin > 2 * step ? 2 * step : margin;
-    const uint64_t looks[] = {next - 2 * step, next - margin, next + fine};
+    /* readings are late themselves */
+    uint64_t aim = next > 2 * step ? next - meter->late : next;
+    const uint64_t looks[] = {aim - 2 * step, aim - margin,   aim + fine,
+                              aim + 3 * fine, aim + 7 * fine, aim + 15 * fine};
     meter->update = next;
     meter->margin = margin;
     if (step < min_step || step < meter->cost * COST_SHARE || meter->unmoved > 2 * STEPS)
@@ -529,6 +535,10 @@ static int read_meter(struct power *p, struct meter *meter)
     meter->cost =
         cost > meter->cost ? meter->cost + (cost - meter->cost) / 16 : (meter->cost + cost) / 2;
     p->reading += end - begin;
+    if (meter->expects && begin > meter->due) {
+        uint64_t late = begin - meter->due < 4 * max_fine ? begin - meter->due : 4 * max_fine;
+        meter->late = (7 * meter->late + late) / 8;
+    }
     pace(meter, moved, begin);
     meter->early = meter->expects && !moved ? meter->interval : 0;
     meter->due = begin + meter->interval;
