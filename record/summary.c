@@ -36,7 +36,8 @@ static void print_samples(const struct options *o, const struct engine_result *r
             r->samples, seconds, r->reached, o->engine.frequency,
             samples > 0 ? (double)(r->latency + r->interrupting) / 1000 / samples : 0,
             o->pmu_specs);
-    bool known = seconds_of(r->user + r->system) * o->engine.frequency >= countable;
+    uint64_t used = o->engine.attach_count > 0 ? r->attached : r->user + r->system;
+    bool known = seconds_of(used) * o->engine.frequency >= countable;
     if (r->gave_way && known && r->reached < much_less * o->engine.frequency)
         fprintf(stderr,
                 "sampler: the rate was reduced: sampling may cost at most %g %% (--max-overhead)\n",

@@ -27,6 +27,8 @@
 
 static const uint64_t settling = SECOND / 10000; /* another CPU may still be writing a record */
 static const uint64_t rate_every = SECOND / 4;   /* between checks of the rate */
+static const double min_brake = 1.25,
+                    max_brake = 4; /* factors by which intervals grow at a check */
 static const uint64_t enough =
     500; /* sightings that show the rate well: the first check is earlier */
 /* after the creation of a thread, read the rings often */
@@ -320,7 +322,8 @@ static void adapt(struct engine_run *run, uint64_t now)
     run->sightings_before = sightings;
     if (run->options->max_overhead > 0 && cost > allowed && saves) {
         run->result->gave_way = run->gave_way = true;
-        mean = fmin(mean * 1.25, fmax(asked, (double)SECOND / gentlest));
+        double excess = fmin(fmax(cost / allowed, min_brake), max_brake);
+        mean = fmin(mean * excess, fmax(asked, (double)SECOND / gentlest));
         perf_sets_rate(&run->sets, mean, mean);
     } else if (run->gave_way) {
         run->gave_way = mean > asked;
@@ -365,7 +368,7 @@ static void look_at_program(struct engine_run *run)
 {
     siginfo_t info = {0};
     if (run->attached) {
-        run->over |= run->threads.threads.count == 0;
+        run->over |= run->threads.processes.count == 0;
         return;
     }
     if (waitid(P_PID, (id_t)run->pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
@@ -626,7 +629,10 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     tick(run);
     loop(run);
     uint64_t cpu = perf_program_cpu(run);
-    result->wall = perf_time(run, perf_read_all(run));
+    uint64_t end = perf_read_all(run);
+    /* their end was noticed some ms later */
+    bool all_ended = run->attached && run->threads.processes.count == 0 && run->ended_at > 0;
+    result->wall = perf_time(run, all_ended ? run->ended_at : end);
     if (run->prompt)
         set_priority(SCHED_OTHER, 0);
     take_all(run);

@@ -76,7 +76,8 @@ struct engine_run {
     struct perf_sets sets;
     struct perf_threads threads;
     struct perf_thread *ended; /* threads whose CPU time is still being reported */
-    int *counters;             /* of all threads that inherited none, in the order of CPUs */
+    uint64_t ended_at; /* end of the last thread that ended [CLOCK_MONOTONIC]; 0: none has */
+    int *counters;     /* of all threads that inherited none, in the order of CPUs */
     size_t counter_count, counter_capacity;
     struct perf_window window;
     struct perf_switch switches;

@@ -197,7 +197,7 @@ static void end_thread(struct engine_run *run, struct perf_thread *thread, uint6
     hooks->task_end(hooks->context, thread->pid, thread->tid, time);
     perf_set_leave(&run->sets, thread);
     perf_switch_ended(&run->switches, thread);
-    thread->end = clock;
+    thread->end = run->ended_at = clock;
     if (perf_thread_end(&run->threads, thread)) {
         hooks->process_end(hooks->context, thread->pid, time, NULL);
         end_process(run, perf_process_find(&run->threads, thread->pid));
