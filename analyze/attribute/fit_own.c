@@ -8,9 +8,10 @@
 
 #define LONG_STAY   1e-3 /* rates are in units of 1 / interval */
 #define SHORT_STAY  1e1
-#define SHORT_RATE  1.5 /* two to three rows, in which threads stay for about an interval */
-#define MIN_DIVIDED 8.  /* samples that share CPU time, at least */
-#define MIN_LENGTH  1e7 /* time over which they share it, at least [ns] */
+#define SHORT_RATE  1.5  /* two to three rows, in which threads stay for about an interval */
+#define MIN_CHANGES 0.15 /* fraction of samples; single ones in the kernel are fewer */
+#define MIN_DIVIDED 8.   /* samples that share CPU time, at least */
+#define MIN_LENGTH  1e7  /* time over which they share it, at least [ns] */
 #define MAX_PART    4.
 
 void fit_own_add(struct fit_own *own, const struct fit_own_sample *s)
@@ -96,5 +97,8 @@ double fit_own_part(const struct fit_own *own)
 
 bool fit_own_is_most(const struct fit_own *own)
 {
-    return !is_empty(own) && rate_of(own) > SHORT_RATE;
+    if (is_empty(own) || rate_of(own) <= SHORT_RATE)
+        return false;
+    double all = (double)own->ns * (double)own->ns / (double)own->count;
+    return (double)own->changes > MIN_CHANGES * all;
 }

@@ -46,7 +46,7 @@ void fit_own_merge(struct fit_own *to, const struct fit_own *from);
  * added. */
 double fit_own_part(const struct fit_own *own);
 
-/* Returns whether rows change between most samples. */
+/* Returns whether rows change between many samples, at a rate that shows that stays are short. */
 bool fit_own_is_most(const struct fit_own *own);
 
 #endif
