@@ -525,10 +525,10 @@ class PerfTruth(Truth, Case):
     SWITCHES = """import os, resource
 there, back = os.pipe(), os.pipe()
 if os.fork() == 0:
-    for _ in range(4000):
+    for _ in range(12000):
         os.read(there[0], 1), os.write(back[1], b"x")
     os._exit(0)
-for _ in range(4000):
+for _ in range(12000):
     os.write(there[1], b"x"), os.read(back[0], 1)
 os.wait()
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
