@@ -64,8 +64,8 @@ static void divide_nominal(struct weighed_thread *thread, const struct steady *s
     for (size_t i = seat; i < s->count; i += s->each) {
         uint64_t used_ns = s->thread_samples[i].cpu_ns - known_ns, share_ns = 0;
         known_ns = s->thread_samples[i].cpu_ns;
-        if ((s->flags[i] & RAW_RAN) && (t.left > 0 || cpu_weights_open(&t)))
-            share_ns = cpu_weights_divide(&t, used_ns > 0 && !t.alike ? used_ns : 1);
+        if (s->flags[i] & RAW_RAN)
+            share_ns = cpu_weights_take_nominal(&t, used_ns);
         cpu_ns[i] = share_ns;
     }
     *thread = t;

@@ -304,7 +304,6 @@ static uint64_t own_cpu(void)
  * a low rate proves nothing, because time in the kernel is not sampled. */
 static void adapt(struct engine_run *run, uint64_t now)
 {
-    run->adapted = true;
     uint64_t own = own_cpu(), cpu = perf_program_cpu(run), sightings = run->sightings;
     double used = (double)(cpu - run->cpu_before),
            taken = (double)(sightings - run->sightings_before);
@@ -434,19 +433,26 @@ static void tick(struct engine_run *run)
         run->next_tick = run->start + due;
     if (run->next_tick < soonest && !exact)
         run->next_tick = soonest;
-    run->mark_due =
-        perf_window_look(run, read) ? run->start + run->window.mark.time + settling : UINT64_MAX;
+    perf_window_look(run, read);
 }
 
-/* Ends the window at a new value of power, as soon as all records before it have arrived. */
+/* Returns when all records before the latest new value of power have arrived; UINT64_MAX: the window
+ * need not end there. */
+static uint64_t mark_due(const struct engine_run *run)
+{
+    uint64_t time = run->window.mark.time;
+    return time > 0 ? run->start + time + settling : UINT64_MAX;
+}
+
+/* Ends the window at the latest new value of power, if that is due. */
 static void mark(struct engine_run *run)
 {
-    if (clock_now() < run->mark_due)
+    uint64_t due = mark_due(run);
+    if (clock_now() < due)
         return;
     perf_take(run);
-    perf_deliver(run, run->mark_due - settling);
+    perf_deliver(run, due - settling);
     perf_window_mark(run);
-    run->mark_due = UINT64_MAX;
 }
 
 static void attend_to_power(struct engine_run *run)
@@ -464,7 +470,7 @@ static void work(struct engine_run *run)
     perf_take(run);
     perf_deliver(run, begin - settling);
     perf_window_end(run, perf_time(run, begin - settling), false);
-    bool early = !run->adapted && run->sightings >= enough;
+    bool early = run->checked == run->start && run->sightings >= enough;
     if (begin - run->checked >= (early ? rate_every / 4 : rate_every)) {
         perf_finish_ended(run, begin);
         if (run->attached) /* a program that was started is waited for */
@@ -510,7 +516,7 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
     }
     if (run->switches.turn < until)
         until = run->switches.turn;
-    uint64_t due = run->next_tick < run->mark_due ? run->next_tick : run->mark_due;
+    uint64_t due = run->next_tick < mark_due(run) ? run->next_tick : mark_due(run);
     uint64_t wake = due < until ? due : until;
     uint64_t calm = run->worked + soon / 2 < wake ? run->worked + soon / 2 : wake;
     /* records that arrive at almost the same time are read together */
@@ -622,7 +628,6 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     if (run->options->duration > 0)
         run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
     run->worked = run->start;
-    run->mark_due = UINT64_MAX;
     run->interrupt = perf_interrupt_cost(&run->setup);
     perf_switch_start(run);
     perf_wide_start(run);

@@ -90,11 +90,9 @@ struct engine_run {
     uint64_t creations;   /* number of threads so far */
     uint64_t delivered;   /* all records up to this time were delivered [CLOCK_MONOTONIC] */
     uint64_t checked;     /* when the rate was last checked */
-    bool adapted;         /* it was checked at least once */
     double phase;         /* 0..1: determines the times between readings of power */
-    /* when the rings were last read, when to read power, and when to end the window at its latest
-     * new value [CLOCK_MONOTONIC] */
-    uint64_t worked, next_tick, mark_due;
+    /* when the rings were last read, and when to read power [CLOCK_MONOTONIC] */
+    uint64_t worked, next_tick;
     /* totals when the rate was last checked */
     uint64_t own_before, cpu_before, sightings_before, creations_before;
     /* number of samples that counted so far */

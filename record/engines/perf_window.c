@@ -358,7 +358,7 @@ static struct raw_mark mark_at(const struct engine_run *run, uint64_t clock)
                              before->cpu + (uint64_t)used_in_part(&run->window, part)};
 }
 
-bool perf_window_look(struct engine_run *run, uint64_t read)
+void perf_window_look(struct engine_run *run, uint64_t read)
 {
     struct perf_window *w = &run->window;
     uint64_t now = clock_now(), clock = run->start + read;
@@ -367,13 +367,12 @@ bool perf_window_look(struct engine_run *run, uint64_t read)
         w->read = read;
     }
     if (w->every == 0 || !is_long(run, now))
-        return false;
+        return;
     w->looks[0] = w->looks[1];
     w->looks[1] = w->looks[2];
     w->looks[2] = (struct perf_look){now, read_cpu(run, now)};
     if (read > 0 && is_long(run, clock))
         w->mark = mark_at(run, clock);
-    return w->mark.time > 0;
 }
 
 void perf_window_mark(struct engine_run *run)

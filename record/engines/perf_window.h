@@ -82,8 +82,8 @@ void perf_window_rename(struct perf_window *window, struct perf_thread *thread, 
 /* Ends the window at UNTIL [ns of the run] if it is long enough, or in any case if AT_ONCE. */
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once);
 /* Power was looked at just now: notes the CPU time. READ: time of a new value [ns of the run]; 0:
- * there was none. Returns whether the window shall end at READ, see perf_window_mark. */
-bool perf_window_look(struct engine_run *run, uint64_t read);
+ * there was none. Sets the MARK of the window if it should end at READ, see perf_window_mark. */
+void perf_window_look(struct engine_run *run, uint64_t read);
 /* Ends the window at the latest new value of power. To be called when all sightings before it have
  * been added. */
 void perf_window_mark(struct engine_run *run);
