@@ -131,7 +131,7 @@ static void set_period(struct perf_sets *sets, struct perf_sampler *sampler, dou
     sampler->seed = false;
     sampler->since = sampler->used = sampler->gone = sampler->latest = 0;
     sampler->whole = false;
-    sampler->length = (uint64_t)batch_length(sets);
+    sampler->length = sets->each ? 0 : (uint64_t)batch_length(sets);
 }
 
 /* Sets the period from a random moment to the next sample that counts. In batches, the same

@@ -106,6 +106,7 @@ struct perf_sets {
     double exact; /* the mean before subtracting what is lost because new periods begin late [ns] */
     double least; /* shortest period, as a fraction of the mean */
     bool random, batch, prompt;
+    bool each;      /* a batch is a single sample, if possible */
     bool full;      /* no more file descriptors are available */
     bool off;       /* all samplers pause */
     bool closed;    /* no samplers exist */

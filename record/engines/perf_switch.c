@@ -136,16 +136,16 @@ static double part_allowed(const struct engine_run *run)
     return part < max_part ? fmax(part, min_part) : 1;
 }
 
-/* With pauses, there are few samples. Each sample therefore sets the next period at once, as at low
- * rates, because a batch of them would have the same period for long. Samplers that cannot be
- * opened again continue unchanged. */
-static void set_batch(struct engine_run *run, bool batch)
+/* With pauses, there are few samples, so that a batch of them would have the same period for long.
+ * Therefore, each sample sets the next period if the thread still runs when it is read. Samplers
+ * that cannot be opened again wake this process less often. */
+static void set_each(struct engine_run *run, bool each)
 {
     size_t place = 0;
-    if (run->sets.batch == batch)
+    if (run->sets.each == each)
         return;
-    run->sets.batch = batch;
-    run->setup.wakeup = batch ? run->switches.wakeup : 1;
+    run->sets.each = each;
+    run->setup.wakeup = each ? 1 : run->switches.wakeup;
     for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;)
         if (t->own != NULL && !t->ended)
             perf_set_open(&run->sets, t, false);
@@ -179,12 +179,12 @@ static void take_turns(struct engine_run *run, uint64_t now)
             turn(run, true);
         s->turn = UINT64_MAX;
         if (s->calm >= CALM && s->batch)
-            set_batch(run, true);
+            set_each(run, false);
         return;
     }
     run->result->gave_way = true;
     if (s->allowed < 1)
-        set_batch(run, false);
+        set_each(run, s->batch);
     if (s->turn != UINT64_MAX && now < s->turn)
         return;
     turn(run, is_off(run));
