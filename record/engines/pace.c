@@ -6,9 +6,11 @@
 
 #include "record/clock.h"
 
-/* The program runs for at least this part of an interval; otherwise samples would show the effects of sampling. */
-static const double floor_part = 0.1;
-static const double backlog = 2; /* number of intervals that may be made up for */
+/* The program runs for at least this part of an interval; otherwise samples would show the effects of
+ * sampling. A thread that was to begin during a sample often begins right after it, so that for
+ * this long, it is never seen. */
+static const double floor_part = 0.02;
+static const double min_rest = 0.25; /* of an interval, the rest of which the sampler is busy */
 /* [ns] The rate must not follow the phases of the program: samples of waiting threads cost little,
  * and if the rate rose during a wait, the first thing that threads do after it would be sampled too
  * often. */
@@ -16,11 +18,11 @@ static const double memory = 1e9;
 static const double min_left = 0.25; /* of the limit, for samples */
 static const double max_cost = 4; /* times the usual cost: above this, the sampler was preempted */
 
-static double interval(struct pace *pace)
+/* Returns a random interval, of which a sample takes BUSY [ns]. */
+static double random_interval(struct pace *pace, double busy)
 {
-    if (!pace->random)
-        return pace->mean;
-    return pace->mean * (floor_part - (1 - floor_part) * log(random_uniform(&pace->numbers)));
+    double least = pace->mean * floor_part, rest = pace->mean - least - busy;
+    return least - fmax(rest, pace->mean * min_rest) * log(random_uniform(&pace->numbers));
 }
 
 void pace_start(struct pace *pace, double frequency, bool random, double most, uint64_t now)
@@ -28,16 +30,23 @@ void pace_start(struct pace *pace, double frequency, bool random, double most, u
     *pace = (struct pace){.random = random, .most = most, .start = now, .last = now};
     random_start(&pace->numbers, now);
     pace->wanted = pace->mean = (double)SECOND / frequency;
-    pace->next = now + (uint64_t)interval(pace);
+    pace->next = now + (uint64_t)(random ? random_interval(pace, 0) : pace->mean);
+}
+
+/* Updates the mean USUAL of about the last second with VALUE; SHARE: of VALUE in the mean. */
+static void average(const struct pace *pace, double *usual, double value, double share)
+{
+    if (pace->taken > 0 && value > max_cost * *usual)
+        value = max_cost * *usual;
+    *usual += (value - *usual) * share;
 }
 
 static void count_cost(struct pace *pace, uint64_t end, uint64_t cost)
 {
-    double usual = (double)cost, share = 1 / (double)(pace->taken + 1);
     double passed = (double)(end - pace->last) / memory;
-    if (pace->taken > 0 && usual > max_cost * pace->cost)
-        usual = max_cost * pace->cost;
-    pace->cost += (usual - pace->cost) * fmin(fmax(share, passed), 1);
+    double share = fmin(fmax(1 / (double)(pace->taken + 1), passed), 1);
+    average(pace, &pace->cost, (double)cost, share);
+    average(pace, &pace->busy, end > pace->next ? (double)(end - pace->next) : 0, share);
     pace->last = end;
     pace->taken++;
 }
@@ -61,15 +70,14 @@ void pace_taken(struct pace *pace, uint64_t end, uint64_t cost)
     pace->mean = bearable > pace->wanted ? bearable : pace->wanted;
     pace->slowed += bearable > pace->wanted;
     double late = end > pace->next ? (double)(end - pace->next) / pace->mean : 0;
-    if (late > (pace->random ? backlog : 1)) {
-        uint64_t skipped = (uint64_t)late;
-        pace->missed += skipped;
-        pace->next += (uint64_t)((double)skipped * pace->mean);
-    }
-    pace->next += (uint64_t)interval(pace);
-    uint64_t soonest = end + (uint64_t)(pace->mean * floor_part);
-    if (pace->random && pace->next < soonest)
-        pace->next = soonest;
+    uint64_t skipped = late > (pace->random ? 2 : 1) ? (uint64_t)late : 0;
+    pace->missed += skipped;
+    /* Threads on the CPU of the sampler do not advance while it is busy: a random interval begins at
+     * END, so that each moment of their CPU time is equally likely. */
+    if (pace->random)
+        pace->next = end + (uint64_t)random_interval(pace, pace->busy);
+    else
+        pace->next += (uint64_t)((double)(skipped + 1) * pace->mean);
 }
 
 uint64_t pace_late(const struct pace *pace, uint64_t woken, uint64_t now, uint64_t waited)

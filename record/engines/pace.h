@@ -17,7 +17,8 @@ struct pace {
     double wanted;        /* mean interval [ns] */
     double most;          /* fraction of the time that samples may take; 0: no limit */
     double mean;          /* current mean interval [ns] */
-    double cost;          /* mean cost of a sample over about the last second [ns] */
+    double cost;          /* mean cost of a sample over about the last second [ns] ... */
+    double busy;          /* ... and from when it is due to its end */
     double other;         /* cost of everything else so far [ns] */
     uint64_t start, last; /* [CLOCK_MONOTONIC]; LAST: when the last sample ended */
     uint64_t next;        /* when the next sample is due [ns, CLOCK_MONOTONIC] */

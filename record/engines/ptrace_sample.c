@@ -468,6 +468,21 @@ static int add_cpu(struct engine_run *run, const struct tracee *tracee, cpu_set_
     return cpu;
 }
 
+/* Adds the CPU of the thread that was seen running last, which sleeps, to BUSY: it may have woken on
+ * another CPU since. */
+static void add_last_cpu(struct engine_run *run, cpu_set_t *busy)
+{
+    const struct tracee *last = NULL;
+    for (size_t i = 0; i < run->tracees.count; i++) {
+        const struct tracee *tracee = run->tracees.list[i];
+        if (tracee->slept > 0 && (last == NULL || tracee->interrupted > last->interrupted))
+            last = tracee;
+    }
+    int cpu = last != NULL ? tracee_cpu_number(last) : -1;
+    if (cpu >= 0 && cpu < CPU_SETSIZE)
+        CPU_SET((size_t)cpu, busy);
+}
+
 /* The sampler runs on a CPU that runs a thread of the program: there, the thread stops at once,
  * whereas a thread on another CPU runs until it is interrupted, often to the end of its next system
  * call. This also avoids disturbing another CPU or program. There are three exceptions.
@@ -499,6 +514,8 @@ static void choose_cpu(struct engine_run *run)
         calling |= tracee->process->calling;
         CPU_CLR((size_t)cpu, &others);
     }
+    if (CPU_COUNT(&busy) == 0 && run->priority > 0 && run->sleepers)
+        add_last_cpu(run, &busy);
     if (CPU_COUNT(&busy) == 0)
         return;
     run->away = can_avoid(run, &busy);

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
+#include <math.h>
+
 #include "record/engines/pace.h"
 
 #define MS UINT64_C(1000000)
@@ -31,6 +33,31 @@ static void phases(struct check *check)
     CHECK(cost > 0.9 * budget * (double)(end - begin));
 }
 
+/* Samples that take 80 us. The next one is due at any moment after the end of one with the same
+ * probability, and never sooner than 0.02 intervals: if it were due at that point more often, the
+ * first thing that threads do when the sampler leaves their CPU would be seen more often. */
+static void any_moment(struct check *check)
+{
+    enum { SAMPLES = 100000, BUSY = 80000, LEAST = 20000, STEP = 20000, STEPS = 5 };
+    struct pace pace;
+    int due[STEPS] = {0};
+    pace_start(&pace, 1000, true, 0, 0);
+    for (int i = 0; i < SAMPLES; i++) {
+        uint64_t end = pace.next + BUSY;
+        pace_taken(&pace, end, BUSY);
+        CHECK(pace.next >= end + LEAST);
+        uint64_t step = (pace.next - end - LEAST) / STEP;
+        if (step < STEPS)
+            due[step]++;
+    }
+    double rate = SAMPLES / ((double)pace.next / 1e9);
+    CHECK(rate > 990 && rate < 1010);
+    for (int i = 0; i < STEPS; i++) { /* 1 / 0.9 per ms; the standard deviation is 2 % */
+        double left = SAMPLES * exp(-STEP * i / 900e3), expected = left * (1 - exp(-STEP / 900e3));
+        CHECK(due[i] > 0.9 * expected && due[i] < 1.1 * expected);
+    }
+}
+
 static void without_limit(struct check *check)
 {
     struct pace pace;
@@ -55,4 +82,5 @@ static void late(struct check *check)
     CHECK(pace_late(&pace, 9 * MS, 9 * MS + 1000, 1 * MS) == 0);
 }
 
-CHECK_MAIN({"phases", phases}, {"without_limit", without_limit}, {"late", late})
+CHECK_MAIN({"phases", phases}, {"any_moment", any_moment}, {"without_limit", without_limit},
+           {"late", late})
