@@ -262,6 +262,19 @@ static bool was_preempted(const struct engine_run *run, const struct tracee *tra
     return tracee->at_once && (waited == ran || waited > ran + soon);
 }
 
+/* Returns whether a thread that sometimes sleeps, and runs on another CPU than the sampler, was woken
+ * on the CPU of the sampler after the sample was due: the scheduler moved it because the sampler was
+ * there. It would be seen for this reason, always at its beginning. It has used less CPU time since
+ * the look than has passed since the sample was due. */
+static bool was_moved(const struct engine_run *run, const struct tracee *tracee,
+                      const struct run_time *now)
+{
+    return run->priority > 0 && tracee->slept > 0 && CPU_COUNT(&run->used) == 1 &&
+           tracee->home >= 0 && tracee->home < CPU_SETSIZE &&
+           CPU_ISSET((size_t)tracee->home, &run->used) &&
+           now->cpu - tracee->run.cpu < clock_now() - run->pace.next;
+}
+
 /* Returns whether the thread was on a CPU until the sampler woke for this sample. It certainly was
  * if it has not been given a CPU since the look. Otherwise it has waited for one, either since the
  * sampler preempted it, or since an earlier moment, at which it was preempted or woken. A thread
@@ -281,7 +294,7 @@ static bool was_on_cpu(struct engine_run *run, const struct tracee *tracee,
     if (tracee->hasty && tracee->in_kernel && !tracee->completed)
         return false; /* it slept */
     if (now->slices == tracee->run.slices)
-        return true;
+        return !was_moved(run, tracee, now);
     if (!tracee_read_time(&run->self, &self))
         return false;
     uint64_t present = clock_now(), passed = present - tracee->interrupted;
@@ -456,12 +469,12 @@ static bool can_avoid(struct engine_run *run, const cpu_set_t *busy)
 }
 
 /* If TRACEE ran, outranks it, and adds its CPU to BUSY. Returns the CPU; -1: unknown. */
-static int add_cpu(struct engine_run *run, const struct tracee *tracee, cpu_set_t *busy)
+static int add_cpu(struct engine_run *run, struct tracee *tracee, cpu_set_t *busy)
 {
     if (!tracee->ran)
         return -1;
     ptrace_outrank(run, tracee->tid);
-    int cpu = tracee_cpu_number(tracee);
+    int cpu = tracee->home = tracee_cpu_number(tracee);
     if (cpu < 0 || cpu >= CPU_SETSIZE)
         return -1;
     CPU_SET((size_t)cpu, busy);
@@ -472,13 +485,13 @@ static int add_cpu(struct engine_run *run, const struct tracee *tracee, cpu_set_
  * another CPU since. */
 static void add_last_cpu(struct engine_run *run, cpu_set_t *busy)
 {
-    const struct tracee *last = NULL;
+    struct tracee *last = NULL;
     for (size_t i = 0; i < run->tracees.count; i++) {
-        const struct tracee *tracee = run->tracees.list[i];
+        struct tracee *tracee = run->tracees.list[i];
         if (tracee->slept > 0 && (last == NULL || tracee->interrupted > last->interrupted))
             last = tracee;
     }
-    int cpu = last != NULL ? tracee_cpu_number(last) : -1;
+    int cpu = last != NULL ? last->home = tracee_cpu_number(last) : -1;
     if (cpu >= 0 && cpu < CPU_SETSIZE)
         CPU_SET((size_t)cpu, busy);
 }
@@ -506,7 +519,7 @@ static void choose_cpu(struct engine_run *run)
     cpu_set_t busy, others = run->cpus;
     CPU_ZERO(&busy);
     for (size_t i = 0; i < run->tracees.count; i++) {
-        const struct tracee *tracee = run->tracees.list[i];
+        struct tracee *tracee = run->tracees.list[i];
         int cpu = add_cpu(run, tracee, &busy);
         if (cpu < 0)
             continue;

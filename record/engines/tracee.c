@@ -42,6 +42,7 @@ struct tracee *tracees_add(struct tracees *tracees, struct process *process, pid
                               .tid = tid,
                               .process = process,
                               .state = TRACEE_BORN,
+                              .home = -1,
                               .schedstat = -1,
                               .syscall = -1,
                               .stat = -1};

@@ -90,6 +90,7 @@ struct tracee {
     bool watched;                 /* ... if they are known */
     bool hasty;                   /* it was interrupted before it was known whether it slept */
     int cpu;                      /* its CPU then, if its process is crowded; -1: unknown */
+    int home;                     /* its CPU at the end of a sample; -1: unknown */
     bool same_cpu;                /* the sampler is known to have been on its CPU then */
     bool faulted;                 /* it was in a page fault then */
     uint64_t pc;                  /* where it was last seen; 0: never */
