@@ -28,14 +28,14 @@ struct bursts {
 /* Ages are parts of a burst: WHOLE is all of it. */
 #define WHOLE (UINT64_C(1) << 32)
 
-/* CPU time of waking up in the kernel, before the first user code. It is not seen, and belongs to
- * no age. */
-static const uint64_t wake_ns = 10000;
+/* The longest CPU time between waking up in the kernel and the first user code that is seen. */
+static const uint64_t max_wake_ns = 50000;
 
 /* Successive stretches, and the known facts about them. */
 struct burst_pool {
     size_t begin, end;       /* stretches */
     size_t first_sighting;   /* in ages_ns */
+    uint64_t wake_ns;        /* before bursts are seen; belongs to no age */
     uint64_t from_ns, to_ns; /* CPU time of the thread */
 };
 
@@ -90,6 +90,13 @@ void bursts_delete(struct weighed_thread *t)
     t->bursts = NULL;
 }
 
+/* Returns the number of bursts that began after FROM_NS and at TO_NS or before. */
+static size_t count_begun(const struct bursts *b, uint64_t from_ns, uint64_t to_ns)
+{
+    return SEARCH_AFTER(b->list, b->count, begin_ns, to_ns) -
+           SEARCH_AFTER(b->list, b->count, begin_ns, from_ns);
+}
+
 static uint64_t end_of_burst(const struct weighed_thread *t, size_t number)
 {
     const struct bursts *b = t->bursts;
@@ -119,7 +126,8 @@ static size_t add_bursts(const struct weighed_thread *t, const struct burst_pool
     size_t at = SEARCH_AFTER(b->list, b->count, begin_ns, pool->from_ns), bursts = 0;
     for (at -= at > 0; at < b->count && b->list[at].begin_ns < pool->to_ns; at++, bursts++) {
         uint64_t begin_ns = b->list[at].begin_ns, end_ns = end_of_burst(t, at);
-        uint64_t from_ns = begin_ns + wake_ns < pool->from_ns ? pool->from_ns : begin_ns + wake_ns;
+        uint64_t from_ns =
+            begin_ns + pool->wake_ns < pool->from_ns ? pool->from_ns : begin_ns + pool->wake_ns;
         uint64_t to_ns = end_ns < pool->to_ns ? end_ns : pool->to_ns;
         add_burst(strata, count, end_ns - begin_ns, from_ns - begin_ns, to_ns - begin_ns);
     }
@@ -163,8 +171,23 @@ static void fit(const struct weighed_thread *t, const struct burst_pool *pool,
     }
 }
 
+/* Returns WAKE_NS of POOL, from the lowest age of its COUNT sightings, which is later by one part in
+ * COUNT of a burst on average. */
+static uint64_t find_wake(const struct weighed_thread *t, const struct burst_pool *pool,
+                          size_t count)
+{
+    const struct bursts *b = t->bursts;
+    size_t bursts = 1 + count_begun(b, pool->from_ns, pool->to_ns);
+    uint64_t mean_ns = (pool->to_ns - pool->from_ns) / bursts, later_ns = mean_ns / (count + 1);
+    uint64_t first_ns = max_wake_ns + later_ns;
+    for (size_t i = 0; i < count; i++)
+        if (b->ages_ns[pool->first_sighting + i] < first_ns)
+            first_ns = b->ages_ns[pool->first_sighting + i];
+    return first_ns > later_ns ? first_ns - later_ns : 0;
+}
+
 /* Appends the stretches of POOL to TO: one for each sighting, unless its bursts are too few or too short for that. */
-static void settle(const struct weighed_thread *t, const struct burst_pool *pool,
+static void settle(const struct weighed_thread *t, struct burst_pool *pool,
                    struct weighed_thread *to)
 {
     size_t count = 0, first = to->count;
@@ -173,6 +196,7 @@ static void settle(const struct weighed_thread *t, const struct burst_pool *pool
     struct aged_sighting *list = list_sightings(t, pool, count, first);
     struct stratum *strata = mem_alloc((count + 1) * sizeof *strata);
     strata_sort(list, count);
+    pool->wake_ns = find_wake(t, pool, count);
     size_t made = strata_make(list, 0, count, strata);
     size_t bursts = add_bursts(t, pool, strata, made);
     bool fits = bursts >= MIN_BURSTS && (pool->to_ns - pool->from_ns) / bursts >= MIN_BURST_NS;
@@ -195,8 +219,7 @@ static void settle_part(const struct weighed_thread *t, size_t begin, size_t end
     const struct bursts *b = t->bursts;
     uint64_t from_ns = begin > 0 ? b->ends_ns[begin - 1] : 0;
     uint64_t to_ns = end > begin ? b->ends_ns[end - 1] : from_ns;
-    size_t bursts = SEARCH_AFTER(b->list, b->count, begin_ns, to_ns) -
-                    SEARCH_AFTER(b->list, b->count, begin_ns, from_ns);
+    size_t bursts = count_begun(b, from_ns, to_ns);
     size_t pools = sightings / MIN_POOL_SIGHTINGS, passed = 0;
     pools = pools < bursts / MIN_POOL_BURSTS ? pools : bursts / MIN_POOL_BURSTS;
     pools = pools > 0 ? pools : 1;

@@ -10,7 +10,7 @@ POOL, POOL_AGED = 64, 256
 EDGE_WINDOW, FEW_LOOKS, LITTLE = 8, 2, 0.125
 SHORT, SHORT_AGED = 16, 64
 STRATUM, ROUNDS = 8, 8
-BURST_POOL, POOL_BURSTS, LEAST_BURSTS, LEAST_BURST, WAKE, WHOLE = 256, 16, 8, 1_000_000, 10_000, 1 << 32
+BURST_POOL, POOL_BURSTS, LEAST_BURSTS, LEAST_BURST, LATEST_WAKE, WHOLE = 256, 16, 8, 1_000_000, 50_000, 1 << 32
 GAP_WANTED, GAP_MEAN, GAP_LEAST = 20, 8, 50_000_000
 
 
@@ -297,12 +297,14 @@ def burst_times(thread, stretches, begin, end):
     if len(bursts) < LEAST_BURSTS or (end - begin) // len(bursts) < LEAST_BURST:
         return None
     order = [where for sightings, _ in stretches for where, _ in sightings]
+    later = (end - begin) // (1 + sum(begin < b <= end for b in thread.begins)) // (len(order) + 1)
+    wake = max(0, min([LATEST_WAKE, *(thread.ages[where][1] - later for where in order)]))
     length = dict(zip(thread.begins, [e - b for b, e in zip(thread.begins, thread.begins[1:] + [thread.ends[-1]])]))
     passed = {where: WHOLE * thread.ages[where][1] // (length[thread.ages[where][0]] or 1) for where in order}
     strata = strata_of(sorted((passed[where], number, where) for number, where in enumerate(order)))
     known, times = [0] * len(strata), {where: 0 for where in order}
     for b, e in bursts:
-        parts = within(max(b + WAKE, begin) - b, min(e, end) - b, length[b], strata)
+        parts = within(max(b + wake, begin) - b, min(e, end) - b, length[b], strata)
         known = [k + part for k, part in zip(known, parts)]
     for _ in range(ROUNDS):
         for (own, _), time in zip(strata, known):
