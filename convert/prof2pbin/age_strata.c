@@ -10,7 +10,11 @@
 
 struct pool_strata {
     size_t first, count; /* strata */
+    uint64_t unseen_ns;  /* threads are not seen for this long before they end */
 };
+
+/* The part of sightings that may be later than that: in system calls at the end, for example. */
+enum { FEW = 50 };
 
 /* Lists all sightings in pools, by pool and age. Returns their number; caller frees *LIST. */
 static size_t list_sightings(const struct weighed_thread *threads, size_t count,
@@ -24,6 +28,38 @@ static size_t list_sightings(const struct weighed_thread *threads, size_t count,
                 (struct aged_sighting){pool_of[i], i, k, threads[i].ages_ns[k]};
     strata_sort(*list, listed);
     return listed;
+}
+
+static int compare_ns(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Finds UNSEEN_NS of the COUNT sightings of a pool. Just before it, there is one sighting in each
+ *
+ *     1 / (sum over sightings j of 1 / L_j),    L_j: CPU time of its thread */
+static uint64_t find_unseen(const struct weighed_thread *threads, const struct aged_sighting *list,
+                            size_t count)
+{
+    uint64_t *left_ns = mem_alloc((count + 1) * sizeof *left_ns);
+    double density = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t life_ns = threads[list[i].thread].life_ns;
+        left_ns[i] = life_ns - list[i].age;
+        density += life_ns > 0 ? 1 / (double)life_ns : 0;
+    }
+    qsort(left_ns, count, sizeof *left_ns, compare_ns);
+    double later = density > 0 ? (double)(count / FEW + 1) / density : 0;
+    uint64_t nearly_last_ns = count > 0 ? left_ns[count / FEW] : 0;
+    free(left_ns);
+    return (double)nearly_last_ns > later ? nearly_last_ns - (uint64_t)later : 0;
+}
+
+/* Returns the part of LIFE_NS in which a thread is seen. */
+static uint64_t seen_part(uint64_t life_ns, uint64_t unseen_ns)
+{
+    return life_ns - (unseen_ns < life_ns / 2 ? unseen_ns : life_ns / 2);
 }
 
 /* Returns the CPU time between BEGIN_NS and the end of STRATUM of a thread that used
@@ -65,7 +101,7 @@ static void add_sighting(struct stratum *strata, size_t count, uint64_t life_ns)
 /* Finds SEEN and SUM of the strata of a pool, whose sightings are LIST. Each depends on the other:
  * iterates. */
 static void estimate(const struct weighed_thread *threads, const struct aged_sighting *list,
-                     struct stratum *strata, size_t count)
+                     struct stratum *strata, size_t count, uint64_t unseen_ns)
 {
     size_t sightings = 0;
     for (size_t i = 0; i < count; i++) {
@@ -76,7 +112,7 @@ static void estimate(const struct weighed_thread *threads, const struct aged_sig
         for (size_t i = 0; i < count; i++)
             strata[i].sum = 0;
         for (size_t i = 0; i < sightings; i++)
-            add_sighting(strata, count, threads[list[i].thread].life_ns);
+            add_sighting(strata, count, seen_part(threads[list[i].thread].life_ns, unseen_ns));
         for (size_t i = 0; i < count; i++)
             if (strata[i].sum > 0)
                 strata[i].seen = (double)strata[i].sightings / strata[i].sum;
@@ -156,14 +192,17 @@ void strata_divide(struct weighed_thread *threads, size_t count, const size_t *p
         struct pool_strata *own = &of[list[begin].pool];
         for (end = begin; end < listed && list[end].pool == list[begin].pool;)
             end++;
-        *own = (struct pool_strata){made, strata_make(list, begin, end, strata + made)};
+        *own = (struct pool_strata){made, strata_make(list, begin, end, strata + made),
+                                    find_unseen(threads, list + begin, end - begin)};
         if (!pools[list[begin].pool].complete)
-            estimate(threads, list + begin, strata + made, own->count);
+            estimate(threads, list + begin, strata + made, own->count, own->unseen_ns);
         made += own->count;
     }
     for (size_t i = 0; i < count; i++)
         if (pool_of[i] != SIZE_MAX) {
-            add_life(strata + of[pool_of[i]].first, of[pool_of[i]].count, threads[i].life_ns);
+            const struct pool_strata *own = &of[pool_of[i]];
+            add_life(strata + own->first, own->count,
+                     seen_part(threads[i].life_ns, own->unseen_ns));
             open_stretches(&threads[i]);
         }
     for (size_t pool = 0; pool < pool_count; pool++)

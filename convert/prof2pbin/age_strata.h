@@ -10,6 +10,9 @@
  *
  *     sum over threads i of max(0, min(end, L_i) - begin),    L_i: CPU time of thread i
  *
+ * The end of threads, in the kernel, is hardly seen: L_i leaves it out, as far as the sightings show
+ * (find_unseen), so that what threads do last does not get its CPU time.
+ *
  * If the pool has more CPU time, from threads that were never found, this is divided in proportion
  * to the CPU time that the sightings represent and the known threads lack. If a stratum is seen e
  * times per unit of CPU time, a thread with CPU time L is seen (sum over strata of e max(0,

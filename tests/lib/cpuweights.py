@@ -11,6 +11,7 @@ EDGE_WINDOW, FEW_LOOKS, LITTLE = 8, 2, 0.125
 SHORT, SHORT_AGED = 16, 64
 STRATUM, ROUNDS = 8, 8
 BURST_POOL, POOL_BURSTS, LEAST_BURSTS, LEAST_BURST, LATEST_WAKE, WHOLE = 256, 16, 8, 1_000_000, 50_000, 1 << 32
+FEW = 50  # one sighting in this many may be later than the others
 GAP_WANTED, GAP_MEAN, GAP_LEAST = 20, 8, 50_000_000
 
 
@@ -233,11 +234,23 @@ def stood_for(strata, lives):
     return sums
 
 
+def unseen(order):
+    """How long before their end threads are not seen, from sightings in ORDER: [(age, ..., life)]."""
+    left, density = sorted(life - age for age, *_, life in order), 0.0
+    for *_, life in order:
+        density += 1 / life if life else 0.0
+    few = len(order) // FEW
+    later = (few + 1) / density if density else 0.0
+    return left[few] - int(later) if left and left[few] > later else 0
+
+
 def stratum_times(strata, pool, cpu, complete):
     """Divides CPU, the time of the POOL, among strata."""
-    known = [sum(x) for x in zip(*(overlaps(strata, ages(t)[1]) for t in pool))]
     lives = [ages(t)[1] for t in pool]
     order = sorted((age, number, k, life) for number, (t, life) in enumerate(zip(pool, lives)) for k, (age, _) in enumerate(ages(t)[0]))
+    end = unseen(order)
+    order = [(*rest, life - min(end, life // 2)) for *rest, life in order]
+    known = [sum(x) for x in zip(*(overlaps(strata, life - min(end, life // 2)) for life in lives))]
     sums = [0.0] * len(strata) if complete else stood_for(strata, [o[3] for o in order])
     whole = 0.0
     for one in sums:
