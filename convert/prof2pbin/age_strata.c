@@ -43,6 +43,7 @@ static uint64_t find_unseen(const struct weighed_thread *threads, const struct a
                             size_t count)
 {
     uint64_t *left_ns = mem_alloc((count + 1) * sizeof *left_ns);
+    size_t few = count / FEW;
     double density = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t life_ns = threads[list[i].thread].life_ns;
@@ -50,8 +51,8 @@ static uint64_t find_unseen(const struct weighed_thread *threads, const struct a
         density += life_ns > 0 ? 1 / (double)life_ns : 0;
     }
     qsort(left_ns, count, sizeof *left_ns, compare_ns);
-    double later = density > 0 ? (double)(count / FEW + 1) / density : 0;
-    uint64_t nearly_last_ns = count > 0 ? left_ns[count / FEW] : 0;
+    double later = density > 0 ? ((double)few + 1) / density : 0;
+    uint64_t nearly_last_ns = count > 0 ? left_ns[few] : 0;
     free(left_ns);
     return (double)nearly_last_ns > later ? nearly_last_ns - (uint64_t)later : 0;
 }

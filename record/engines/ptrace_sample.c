@@ -262,7 +262,7 @@ static bool was_preempted(const struct engine_run *run, const struct tracee *tra
     return tracee->at_once && (waited == ran || waited > ran + soon);
 }
 
-/* Returns whether a thread that sometimes sleeps, and runs on another CPU than the sampler, was woken
+/* Returns whether a thread that sometimes sleeps, and runs on a CPU other than that of the sampler, was woken
  * on the CPU of the sampler after the sample was due: the scheduler moved it because the sampler was
  * there. It would be seen for this reason, always at its beginning. It has used less CPU time since
  * the look than has passed since the sample was due. */
