@@ -304,32 +304,41 @@ static size_t next_record(struct perf_rings *rings, const struct ring *ring, uin
     return size;
 }
 
+/* Calls LOOK for RECORD, if it is of one of the types that LOOK expects. */
+static void show(const struct perf_rings *rings, struct perf_record *record,
+                 void (*look)(void *context, struct perf_record *record,
+                              const struct perf_event_header *header),
+                 void *context)
+{
+    const struct perf_event_header *header =
+        (const struct perf_event_header *)(rings->bytes + record->at);
+    if (header->type == PERF_RECORD_SAMPLE || header->type == PERF_RECORD_EXIT ||
+        header->type == PERF_RECORD_COMM)
+        look(context, record, header);
+}
+
 void perf_rings_read(struct perf_rings *rings,
                      void (*look)(void *context, struct perf_record *record,
                                   const struct perf_event_header *header),
                      void *context)
 {
     uint64_t now = clock_now(); /* only once for all rings */
+    uint64_t first = rings->order;
     compact(rings);
     for (uint32_t i = 0; i < rings->count; i++) {
         struct ring *ring = &rings->list[i];
         uint64_t at = ring->page->data_tail, until = readable(rings, ring, at, now);
-        for (size_t size; (size = next_record(rings, ring, &at, until, now)) > 0; at += size) {
+        for (size_t size; (size = next_record(rings, ring, &at, until, now)) > 0; at += size)
             take(rings, i, at, size);
-            struct perf_record *record = &rings->records[rings->record_count - 1];
-            const struct perf_event_header *header =
-                (const struct perf_event_header *)(rings->bytes + record->at);
-            if (look != NULL &&
-                (header->type == PERF_RECORD_SAMPLE || header->type == PERF_RECORD_EXIT ||
-                 header->type == PERF_RECORD_COMM))
-                look(context, record, header);
-        }
         ring->hidden |= at < until;
         if (!ring->hidden)
             ring->known = now;
         __atomic_store_n(&ring->page->data_tail, at, __ATOMIC_RELEASE);
     }
     sort(rings);
+    for (size_t i = 0; look != NULL && i < rings->record_count; i++)
+        if (rings->records[i].order >= first)
+            show(rings, &rings->records[i], look, context);
 }
 
 uint64_t perf_rings_torn(const struct perf_rings *rings)

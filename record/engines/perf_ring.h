@@ -34,8 +34,8 @@ struct perf_rings;
 struct perf_rings *perf_rings_new(const int *fds, size_t count, int64_t offset);
 void perf_rings_delete(struct perf_rings *rings); /* NULL is allowed */
 
-/* Reads the rings. LOOK, if not NULL, is called immediately for each sample, end or name of a
- * thread, before the records are sorted. */
+/* Reads the rings. LOOK, if not NULL, is called for each new sample, end or name of a thread, in
+ * order of time: without waiting for UNTIL, so that an earlier record may still follow. */
 void perf_rings_read(struct perf_rings *rings,
                      void (*look)(void *context, struct perf_record *record,
                                   const struct perf_event_header *header),
