@@ -85,6 +85,7 @@ static struct perf_event_attr sampler(const struct perf_setup *setup, uint64_t p
     struct perf_event_attr attr = basic(setup->type, setup->config);
     attr.exclude_kernel = !setup->kernel;
     attr.sample_period = counts(setup, period);
+    attr.sample_type |= PERF_SAMPLE_PERIOD;
     attr.wakeup_events = setup->wakeup;
     if (setup->kernel) { /* only the PC is needed of the registers of the calling user code */
         attr.sample_type |= PERF_SAMPLE_REGS_USER;

@@ -21,7 +21,9 @@ static const uint64_t patience = SECOND / 5; /* for the counters of a thread tha
 struct sample_body {
     uint64_t ip;
     uint32_t pid, tid;
-    uint64_t time, abi, user_ip; /* the last two only if samples in the kernel are permitted */
+    /* the period with which the event was opened or inherited [counts]; the last two only if
+     * samples in the kernel are permitted */
+    uint64_t time, period, abi, user_ip;
 };
 struct task_body { /* fork and exit */
     uint32_t pid, ppid, tid, ptid;
@@ -289,8 +291,9 @@ static struct perf_thread *find_sampled(struct engine_run *run, const struct per
     thread = find_thread(run, body->pid, body->tid, perf_time(run, record->time));
     if (thread == NULL)
         return NULL;
-    *span = record->known ? record->span
-                          : perf_set_sampled(&run->sets, thread, record->ring, record->time);
+    *span = record->known
+                ? record->span
+                : perf_set_sampled(&run->sets, thread, record->ring, record->time, body->period);
     return *span > 0 ? thread : NULL;
 }
 
@@ -537,7 +540,7 @@ static void look(void *context, struct perf_record *record, const struct perf_ev
     if (run->delivered < thread->known)
         return;
     record->known = true;
-    record->span = perf_set_sampled(&run->sets, thread, record->ring, record->time);
+    record->span = perf_set_sampled(&run->sets, thread, record->ring, record->time, sample->period);
 }
 
 void perf_take(struct engine_run *run)

@@ -33,6 +33,11 @@ static const double balance = 32;
 static const double max_balance = 0.2;
 static const double overdue = 16;            /* number of batches without a new period */
 static const uint64_t retry = SECOND / 1000; /* between checks of a thread that waits */
+/* At high rates, opening samplers costs a thread as much as some tens of samples. */
+static const unsigned max_firings = 32;
+static const uint64_t short_life = SECOND / 100;
+/* [ns] CPU time that the kernel typically needs before the code of a new process or thread runs */
+static const double process_start = 35000, thread_start = 10000;
 static const double seed_life =
     64; /* means: a thread that has created no thread for this long is sampled like others */
 /* If a period that is kept is longer than the mean, samples are missing. Therefore more samples
@@ -360,14 +365,26 @@ double perf_sets_draw(struct perf_sets *sets)
     return fmax(draw_even(sets), min_batch);
 }
 
-/* Draws the period that the next child inherits. It must not depend on whether the creator was
+/* Returns whether the first period of SAMPLER, which was shorter than possible, would have ended in
+ * the first START ns of a thread. */
+static bool is_lost(struct perf_sets *sets, const struct perf_sampler *sampler, double start)
+{
+    double least = floor_of(sets, true);
+    return (double)sampler->period.length <= least &&
+           random_uniform(&sets->numbers) * least < start;
+}
+
+/* Draws the period that the next child inherits; FORKS: a process. It must not depend on whether the creator was
  * sampled: a period that the creator has not used up is long on average, and the period after a
- * sample is never short. */
-static void sow(struct perf_sets *sets, struct perf_sampler *sampler)
+ * sample is never short. Samples in the kernel at the start of the child, which are not reported to
+ * ordinary users, must not be counted to the code that follows. */
+static void sow(struct perf_sets *sets, struct perf_sampler *sampler, bool forks)
 {
     if (sampler->fd < 0)
         return;
     set_first(sets, sampler);
+    if (!sets->setup->kernel && is_lost(sets, sampler, forks ? process_start : thread_start))
+        sampler->period.length += sampler->period.interval;
     restart(sets, sampler);
     sampler->seed = true;
     sampler->sown = sampler->period.armed;
@@ -384,10 +401,11 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
         return;
     }
     link_heir(set, child);
+    set->forks = child->pid == child->tid;
     uint64_t now = clock_now();
     for (size_t i = 0; sets->random && i < sets->setup->cpu_count; i++)
         if ((double)(now - set->samplers[i].sown) >= sets->mean)
-            sow(sets, &set->samplers[i]);
+            sow(sets, &set->samplers[i], set->forks);
 }
 
 /* Opens samplers for THREAD, which has inherited its samplers. If these have had a sample, the rest
@@ -400,8 +418,9 @@ static int open_heir(struct perf_sets *sets, struct perf_thread *thread)
     uint64_t begin = clock_now();
     struct perf_set *set = new_set(sets);
     double gone = fmin((double)(begin - thread->seen), (double)thread->former) + sets->opening;
-    set_period(sets, &set->samplers[thread->seen_on],
-               (double)thread->due - (double)thread->since - gone, (double)thread->interval, true);
+    double since = (double)thread->since - (thread->interval > 0 ? (double)thread->former / 2 : 0);
+    set_period(sets, &set->samplers[thread->seen_on], (double)thread->due - since - gone,
+               (double)thread->interval, true);
     int result = open_set(sets, set, thread, false);
     sets->opening += ((double)(clock_now() - begin) - sets->opening) / 16;
     return result;
@@ -685,35 +704,45 @@ static double sampled(struct perf_sets *sets, struct perf_thread *thread,
  * as perf_set_sampled. */
 static double count_overdue(struct perf_sets *sets, struct perf_thread *thread)
 {
+    bool first = thread->last == 0;
     thread->since += thread->former;
-    if (thread->last != 0 && thread->since < thread->due)
+    if (!first && thread->since < thread->due)
         return 0;
-    thread->since = 0;
+    if (thread->interval == 0)
+        thread->since = 0;
+    else if (first) /* the next one is not always late */
+        thread->since = (uint64_t)((double)thread->former * random_uniform(&sets->numbers));
+    else
+        thread->since -= thread->due < thread->since ? thread->due : thread->since;
     thread->due = (uint64_t)next_interval(sets, thread->interval);
     return thread->interval > 0 ? (double)thread->interval : sets->mean;
 }
 
-/* Notes a sample of samplers that THREAD inherited: these are replaced when all samples have been
- * read. */
+/* Notes a sample of samplers that THREAD inherited, after PERIOD counts. These are replaced when all
+ * samples have been read; at high rates, only those of a thread that lives long. */
 static void inherited_sample(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
-                             uint64_t time)
+                             uint64_t time, uint64_t period)
 {
-    const struct perf_period *period = period_at(&thread->from->samplers[cpu], thread->born);
-    thread->former = period->length;
-    thread->interval = period->interval;
+    if (thread->seen == 0)
+        thread->interval = period_at(&thread->from->samplers[cpu], thread->born)->interval;
+    thread->former = (uint64_t)((double)period / sets->setup->per_ns);
     thread->seen = time;
     thread->seen_on = cpu;
-    thread->from->fired = sets->fired = !sets->full;
+    thread->firings++;
+    if (sets->full ||
+        (sets->batch && thread->firings < max_firings && time - thread->born < short_life))
+        return;
+    thread->from->fired = sets->fired = true;
     thread->from->fired_on = cpu;
 }
 
 double perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
-                        uint64_t time)
+                        uint64_t time, uint64_t period)
 {
     struct perf_sampler *sampler = thread->own != NULL ? &thread->own->samplers[cpu] : NULL;
     double span = sets->mean;
     if (sets->random && sampler == NULL && thread->from != NULL)
-        inherited_sample(sets, thread, cpu, time);
+        inherited_sample(sets, thread, cpu, time, period);
     if (sets->random && sampler != NULL && (time >= sampler->period.armed || !sampler->born))
         span = sampled(sets, thread, sampler, time);
     else if (sets->random)

@@ -52,8 +52,9 @@ struct perf_thread {
     /* of the samples before its own samplers were armed, which are from inherited or from its
      * previous ones; as in struct perf_period [ns] */
     uint64_t former, interval;
-    uint64_t seen;  /* time of the last sample from inherited samplers; 0: none ... */
-    size_t seen_on; /* ... and its CPU */
+    uint64_t seen;    /* time of the last sample from inherited samplers; 0: none ... */
+    size_t seen_on;   /* ... its CPU ... */
+    unsigned firings; /* ... and how many there were */
     /* CPU time of these samples since one counted, and at which the next one counts [ns] */
     uint64_t since, due;
     char comm[PERF_COMM];
