@@ -412,6 +412,7 @@ struct group {
     uint64_t time_ns, seen;   /* of threads that were seen running, and their number */
     uint64_t sightings;       /* of short ones among them */
     uint64_t orphan_ns;       /* of threads that were not, still to be placed */
+    bool crowd;               /* many short threads are pooled even if none is an orphan */
     struct division shares;   /* of orphan_ns */
     size_t first_pool, pools; /* numbers of its pools */
     uint64_t passed;          /* sightings in its pools so far */
@@ -434,9 +435,16 @@ struct process_times {
     uint64_t *cpu_ns;  /* [process]: CPU time of its threads; the sum is at most MAX_CPU_NS */
 };
 
+/* Threads of a process with the same name, and processes of a program that began in the same way. */
+static bool is_level_of_crowds(int level)
+{
+    return level == BY_NAME || level == BY_BEGINNING;
+}
+
 static bool is_short(const struct cpu_weights *w, const struct weighed_thread *t, int level)
 {
-    return t->count > 0 && t->records <= (!w->nominal && level == BY_NAME ? SHORT_AGED : SHORT);
+    return t->count > 0 &&
+           t->records <= (!w->nominal && is_level_of_crowds(level) ? SHORT_AGED : SHORT);
 }
 
 /* Returns whether T represents all threads of a process that were never seen. No thread has such an
@@ -474,6 +482,13 @@ static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
     return level == BY_BEGINNING ? program * RAW_HOWS + image->how : program;
 }
 
+/* Returns whether T is in a group of LEVEL that is a crowd if it has enough sightings. */
+static bool may_crowd(const struct process_times *p, const struct weighed_thread *t, int level)
+{
+    return level == BY_NAME || (level == BY_BEGINNING && t->image != RAW_NO_IMAGE &&
+                                p->cpu_ns[p->process[t->image]] < min_known_ns);
+}
+
 static void group_threads(const struct cpu_weights *w, const struct raw_extension *ext,
                           const struct process_times *p, int level, struct groups *g)
 {
@@ -488,6 +503,7 @@ static void group_threads(const struct cpu_weights *w, const struct raw_extensio
         group->seen += t->count > 0;
         group->sightings += is_short(w, t, level) ? t->sightings : 0;
         group->orphan_ns += t->orphan ? t->total_ns : 0;
+        group->crowd = may_crowd(p, t, level);
     }
 }
 
@@ -507,16 +523,16 @@ static uint64_t pool_size(const struct cpu_weights *w)
     return w->nominal ? POOL : POOL_AGED;
 }
 
-/* Without orphans, only a group with POOL sightings needs pools, only on LEVEL BY_NAME. */
-static void set_pool_counts(const struct cpu_weights *w, struct groups *g, int level)
+/* Without orphans, only a crowd with POOL sightings needs pools. */
+static void set_pool_counts(const struct cpu_weights *w, struct groups *g)
 {
-    bool crowds = level == BY_NAME;
     size_t pools = 0;
     for (size_t i = 0; i < g->keys.count; i++) {
         struct group *group = &g->groups[i];
         uint64_t full = group->sightings / pool_size(w);
         group->first_pool = pools;
-        if (group->sightings > 0 && (group->orphan_ns > 0 || (crowds && group->sightings >= POOL)))
+        if (group->sightings > 0 &&
+            (group->orphan_ns > 0 || (group->crowd && group->sightings >= POOL)))
             group->pools = full > 0 ? full : 1;
         pools += group->pools;
     }
@@ -529,7 +545,7 @@ static void set_pool_counts(const struct cpu_weights *w, struct groups *g, int l
 static void make_pools(const struct cpu_weights *w, const struct raw_extension *ext,
                        struct groups *g, int level)
 {
-    set_pool_counts(w, g, level);
+    set_pool_counts(w, g);
     for (size_t i = 0; i < w->count; i++) {
         const struct weighed_thread *t = &w->threads[i];
         struct group *group = &g->groups[g->group_of[i]];
@@ -622,7 +638,9 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
         orphans += t->orphan;
     }
     struct process_times times = process_times_find(w, ext, tracker);
-    for (int level = 0; level < (orphans > 0 ? LEVELS : BY_PROCESS); level++) {
+    for (int level = 0; level < LEVELS; level++) {
+        if (orphans == 0 && !is_level_of_crowds(level))
+            continue;
         struct groups g = {.group_of = mem_alloc((w->count + 1) * sizeof *g.group_of),
                            .pool_of = mem_alloc((w->count + 1) * sizeof *g.pool_of)};
         group_threads(w, ext, &times, level, &g);

@@ -414,12 +414,12 @@ class Rule(Case):
             self.assertEqual(sum(sums.values()), samples[-1].threads[0].cpu_ns)
             self.assertLess(abs(share - 0.375), 4 * math.sqrt(0.375 * 0.625 / len(ran)), (period, share))
 
-    def short_threads(self, count, at_random, processes):
+    def short_threads(self, count, at_random, processes, programs=1):
         """COUNT threads in a row, each with two phases of 3 ms, are seen every 1 ms on average: in
         the first phase at random moments if AT_RANDOM, in the second at fixed intervals. As in the
         engine, 8 sightings in a row share the CPU time since the last 8."""
         rng, seen, ends, ext = random.Random(2), [], [0.0], Extended({"engine": "perf"})
-        ext.images = [Image(1 + p, "/bin/x") for p in range(processes)]
+        ext.images = [Image(1 + p, f"/bin/x{p % programs}") for p in range(processes)]
         for n in range(count):
             ext.tasks.append(Task(1000 + n, 1 + n % processes, int(ends[-1] * MS)))
             begin, length = ends[-1], 6 + rng.random() / 10
@@ -443,27 +443,29 @@ class Rule(Case):
         return [s[1] for s in samples], [int(s[0] * MS) for s in samples], ext, totals
 
     def test_many_short_threads(self):
-        """Both phases get half of the CPU time, although each thread has few samples."""
-        for at_random in (True, False):
-            samples, times, ext, totals = self.short_threads(400, at_random, 1)
+        """Both phases get half of the CPU time, although each thread or process has few samples."""
+        for at_random, processes in ((True, 1), (False, 1), (True, 400), (False, 400)):
+            samples, times, ext, totals = self.short_threads(400, at_random, processes)
             profile, sums, count = self.convert(run_of(samples), times, ext), {}, 0
             for s in profile.samples:
                 for _, location, ns in s.entries:
                     pc = profile.locations[location].pc
                     sums[pc], count = sums.get(pc, 0) + ns, count + 1
             self.assertEqual(sum(sums.values()), sum(totals))
-            self.assertLess(abs(sums[0x1000] / sum(totals) - 0.5), 2.5 * 0.5 / math.sqrt(count), (at_random, sums))
+            self.assertLess(abs(sums[0x1000] / sum(totals) - 0.5), 2.5 * 0.5 / math.sqrt(count),
+                            (at_random, processes, sums))
 
     def test_some_short_threads(self):
-        """Threads of different processes keep their own CPU time."""
-        for processes in (1, 40):
-            samples, times, ext, totals = self.short_threads(40, True, processes)
+        """Short threads of a process represent one another, and so do short processes of a program.
+        Those of different programs keep their own CPU time."""
+        for processes, programs in ((1, 1), (40, 1), (40, 40)):
+            samples, times, ext, totals = self.short_threads(40, True, processes, programs)
             profile, own = self.check(run_of(samples), times, ext, sum(totals)), {}
             for s in profile.samples:
                 for thread, _, ns in s.entries:
                     tid = profile.threads[thread].tid
                     own[tid] = own.get(tid, 0) + ns
-            self.assertEqual(processes > 1, all(own.get(1000 + n) == totals[n] for n in range(40)))
+            self.assertEqual(programs > 1, all(own.get(1000 + n) == totals[n] for n in range(40)))
 
     def test_time_that_the_kernel_does_not_count(self):
         """Perf events count such time, but the CPU time that the kernel counts for a single process

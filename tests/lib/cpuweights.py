@@ -517,12 +517,13 @@ def between_marks(threads, times, marks):
         known = cpu
 
 
-def give(group, level, nominal):
-    """Divides the CPU time without sightings of the threads of GROUP, at LEVEL, among those with sightings."""
+def give(group, level, nominal, crowds):
+    """Divides the CPU time without sightings of the threads of GROUP, at LEVEL, among those with sightings. CROWDS: also if there
+    is none, but many short threads."""
     extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
-    short = [t for t in givers if len(t.records) <= (SHORT if nominal or level else SHORT_AGED)]
+    short = [t for t in givers if len(t.records) <= (SHORT if nominal or level in (1, 3) else SHORT_AGED)]
     samples = sum(len(s[0]) for t in short for s in t.stretches)
-    crowd = level == 0 and samples >= POOL
+    crowd = crowds and samples >= POOL
     if not (extra or crowd) or not givers:
         return
     own_pools = pools(group, short, POOL if nominal else POOL_AGED) if short else []
@@ -582,7 +583,9 @@ def weigh(run, times, ext, equal=False):
         for t in threads:
             groups.setdefault(levels(t, ext, used)[level], []).append(t)
         for group in groups.values():
-            give(group, level, nominal)
+            crowds = level == 0 or (level == 2 and group[0].image and
+                                    used[process_of(group[0].image, ext)] < LEAST_KNOWN)
+            give(group, level, nominal, crowds)
     for t in threads:
         if not nominal and not equal and len(t.records) > SHORT_AGED:
             by_bursts(t, t.ends)
