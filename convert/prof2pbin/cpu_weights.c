@@ -454,6 +454,12 @@ static bool is_collective(const struct weighed_thread *t, const struct raw_exten
     return t->task != NO_TASK && ext->tasks[t->task].tid >> 30 != 0;
 }
 
+/* Returns whether T belongs to a process whose CPU time is not well known. */
+static bool is_of_short_process(const struct process_times *p, const struct weighed_thread *t)
+{
+    return t->image != RAW_NO_IMAGE && p->cpu_ns[p->process[t->image]] < min_known_ns;
+}
+
 /* Returns a number for the properties that threads have in common on LEVEL. Texts are interned:
  * equal pointers mean equal texts. A process whose CPU time is well known keeps it: no other
  * process represents it. Processes of a program that began in the same way come first: forked
@@ -473,10 +479,10 @@ static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
         return number << 32 | numbers_intern(names, (uintptr_t)name);
     if (level == BY_PROCESS)
         return number;
-    if (known && p->cpu_ns[number] >= min_known_ns)
-        return UINT64_C(1) << 32 | number;
     if (!known)
         return UINT64_MAX;
+    if (!is_of_short_process(p, t))
+        return UINT64_C(1) << 32 | number;
     const struct raw_image *image = &ext->images[t->image];
     uint64_t program = numbers_intern(names, (uintptr_t)image->path);
     return level == BY_BEGINNING ? program * RAW_HOWS + image->how : program;
@@ -485,8 +491,7 @@ static uint64_t key_of(struct numbers *names, const struct raw_extension *ext,
 /* Returns whether T is in a group of LEVEL that is a crowd if it has enough sightings. */
 static bool may_crowd(const struct process_times *p, const struct weighed_thread *t, int level)
 {
-    return level == BY_NAME || (level == BY_BEGINNING && t->image != RAW_NO_IMAGE &&
-                                p->cpu_ns[p->process[t->image]] < min_known_ns);
+    return level == BY_NAME || (level == BY_BEGINNING && is_of_short_process(p, t));
 }
 
 static void group_threads(const struct cpu_weights *w, const struct raw_extension *ext,

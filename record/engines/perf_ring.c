@@ -179,7 +179,7 @@ static size_t least_size(uint32_t type)
     const size_t header = sizeof(struct perf_event_header), end = 16; /* END: thread and time */
     switch (type) {
     case PERF_RECORD_SAMPLE:
-        return header + 24;
+        return header + 32;
     case PERF_RECORD_COMM:
         return header + 16 + end;
     case PERF_RECORD_FORK:
@@ -304,14 +304,19 @@ static size_t next_record(struct perf_rings *rings, const struct ring *ring, uin
     return size;
 }
 
+static const struct perf_event_header *header_of(const struct perf_rings *rings,
+                                                 const struct perf_record *record)
+{
+    return (const struct perf_event_header *)(rings->bytes + record->at);
+}
+
 /* Calls LOOK for RECORD, if it is of one of the types that LOOK expects. */
 static void show(const struct perf_rings *rings, struct perf_record *record,
                  void (*look)(void *context, struct perf_record *record,
                               const struct perf_event_header *header),
                  void *context)
 {
-    const struct perf_event_header *header =
-        (const struct perf_event_header *)(rings->bytes + record->at);
+    const struct perf_event_header *header = header_of(rings, record);
     if (header->type == PERF_RECORD_SAMPLE || header->type == PERF_RECORD_EXIT ||
         header->type == PERF_RECORD_COMM)
         look(context, record, header);
@@ -366,7 +371,7 @@ const struct perf_record *perf_rings_peek(struct perf_rings *rings,
     if (rings->next == rings->record_count)
         return NULL;
     const struct perf_record *record = &rings->records[rings->next];
-    *header = (const struct perf_event_header *)(rings->bytes + record->at);
+    *header = header_of(rings, record);
     return record;
 }
 

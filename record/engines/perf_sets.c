@@ -374,16 +374,16 @@ static bool is_lost(struct perf_sets *sets, const struct perf_sampler *sampler, 
            random_uniform(&sets->numbers) * least < start;
 }
 
-/* Draws the period that the next child inherits; FORKS: a process. It must not depend on whether the creator was
+/* Draws the period that the next child inherits. It must not depend on whether the creator was
  * sampled: a period that the creator has not used up is long on average, and the period after a
- * sample is never short. Samples in the kernel at the start of the child, which are not reported to
- * ordinary users, must not be counted to the code that follows. */
-static void sow(struct perf_sets *sets, struct perf_sampler *sampler, bool forks)
+ * sample is never short. Samples in the kernel in the first START ns of the child, which are not
+ * reported to ordinary users, must not be counted to the code that follows. */
+static void sow(struct perf_sets *sets, struct perf_sampler *sampler, double start)
 {
     if (sampler->fd < 0)
         return;
     set_first(sets, sampler);
-    if (!sets->setup->kernel && is_lost(sets, sampler, forks ? process_start : thread_start))
+    if (!sets->setup->kernel && is_lost(sets, sampler, start))
         sampler->period.length += sampler->period.interval;
     restart(sets, sampler);
     sampler->seed = true;
@@ -401,11 +401,10 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
         return;
     }
     link_heir(set, child);
-    set->forks = child->pid == child->tid;
     uint64_t now = clock_now();
     for (size_t i = 0; sets->random && i < sets->setup->cpu_count; i++)
         if ((double)(now - set->samplers[i].sown) >= sets->mean)
-            sow(sets, &set->samplers[i], set->forks);
+            sow(sets, &set->samplers[i], child->pid == child->tid ? process_start : thread_start);
 }
 
 /* Opens samplers for THREAD, which has inherited its samplers. If these have had a sample, the rest
@@ -713,7 +712,7 @@ static double count_overdue(struct perf_sets *sets, struct perf_thread *thread)
     else if (first) /* the next one is not always late */
         thread->since = (uint64_t)((double)thread->former * random_uniform(&sets->numbers));
     else
-        thread->since -= thread->due < thread->since ? thread->due : thread->since;
+        thread->since -= thread->due;
     thread->due = (uint64_t)next_interval(sets, thread->interval);
     return thread->interval > 0 ? (double)thread->interval : sets->mean;
 }

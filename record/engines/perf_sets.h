@@ -79,7 +79,6 @@ struct perf_set {
     struct perf_thread *heirs;
     int mark;        /* file descriptor, see perf_open_mark */
     uint64_t opened; /* when all samplers were open [CLOCK_MONOTONIC] */
-    bool forks;      /* the latest heir is a process */
     bool read;       /* a sampler of this set has LATEST */
     bool fired;      /* an heir had a sample from ... */
     size_t fired_on; /* ... this CPU */

@@ -264,7 +264,7 @@ static void measure(double hertz, size_t threads, struct speed speed, double *ra
         child.born = (uint64_t)kernel.now;
         kernel.running = child.tid;
         inherit_events();
-        kernel.now += 1;
+        kernel.now += 1; /* a creation is reported afterwards */
         perf_set_inherit(&sets, &child, &creator, child.born);
         run_thread(&sets, &child, life, speed.delay, ends, counts);
         lives += kernel.now - (double)child.born;
