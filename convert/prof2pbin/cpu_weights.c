@@ -124,7 +124,8 @@ static uint64_t used_before_edge(const struct cpu_weights *w, struct weighed_thr
 }
 
 /* Maximum number of records of a short thread, whose few sightings do not represent its CPU time
- * well. SHORT_AGED: if they are compared by age, with sightings of threads of the same name. */
+ * well, or of mean intervals in its CPU time. SHORT_AGED: if they are compared by age, with sightings
+ * of threads of the same name. */
 enum { SHORT = 16, SHORT_AGED = 64 };
 
 /* Counts a record of T. RAN: it was seen running. */
@@ -441,10 +442,16 @@ static bool is_level_of_crowds(int level)
     return level == BY_NAME || level == BY_BEGINNING;
 }
 
+/* All sightings of a pool of the perf engine get the same CPU time. Chance must not choose the
+ * threads in it: if those with few sightings were pooled, and others of the same lifetime were not,
+ * threads of a shorter lifetime would get some of their CPU time. */
 static bool is_short(const struct cpu_weights *w, const struct weighed_thread *t, int level)
 {
-    return t->count > 0 &&
-           t->records <= (!w->nominal && is_level_of_crowds(level) ? SHORT_AGED : SHORT);
+    if (t->count == 0)
+        return false;
+    if (w->nominal)
+        return t->life_ns <= w->short_ns && t->records <= POOL; /* never fills two pools */
+    return t->records <= (is_level_of_crowds(level) ? SHORT_AGED : SHORT);
 }
 
 /* Returns whether T represents all threads of a process that were never seen. No thread has such an
@@ -605,12 +612,12 @@ static void share_orphans(struct cpu_weights *w, struct groups *g)
     }
 }
 
-/* The most CPU time that a thread missed by chance can have [ns]. */
-static uint64_t most_missed(const struct raw_facts *facts)
+/* Returns the CPU time that is sampled COUNT times on average [ns]; MAX_CPU_NS if it is unknown. */
+static uint64_t mean_intervals(const struct raw_facts *facts, unsigned count)
 {
     double rate = facts->reached > 0 ? facts->reached : facts->frequency;
-    double most = rate > 0 ? MISSED * 1e9 / rate : 0;
-    return most > 0 && most < (double)MAX_CPU_NS ? (uint64_t)most : MAX_CPU_NS;
+    double ns = rate > 0 ? count * 1e9 / rate : 0;
+    return ns > 0 && ns < (double)MAX_CPU_NS ? (uint64_t)ns : MAX_CPU_NS;
 }
 
 static struct process_times process_times_find(const struct cpu_weights *w,
@@ -630,7 +637,7 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
                           const struct tracker *tracker)
 {
     size_t orphans = 0;
-    uint64_t most_ns = most_missed(&ext->facts);
+    uint64_t most_ns = mean_intervals(&ext->facts, MISSED); /* otherwise, it was not chance */
     for (size_t i = 0; i < w->count; i++) {
         struct weighed_thread *t = &w->threads[i];
         t->orphan = t->count == 0 && t->total_ns > 0;
@@ -1003,6 +1010,7 @@ int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct e
     if (w->nominal && raw->ext.mark_count > 0)
         w->marked = marked_times_new(raw->ext.marks, raw->ext.mark_count);
     w->gap_ns = w->nominal ? UINT64_MAX : least_gap(&raw->ext.facts);
+    w->short_ns = w->nominal ? mean_intervals(&raw->ext.facts, SHORT) : 0;
     w->by_image = mem_zalloc(raw->ext.image_count + 1, sizeof *w->by_image);
     w->kernel = kernel_share_new(&raw->ext);
     tracker_init(&tracker, &raw->ext);

@@ -77,6 +77,7 @@ struct cpu_weights {
     uint64_t *by_image;           /* CPU time of images [ns] */
     uint64_t last_ns;             /* time of the last sample */
     uint64_t gap_ns;              /* longer intervals between records are gaps */
+    uint64_t short_ns;            /* CPU time of a short thread, if CPU time is nominal, at most */
     /* samples without threads, if CPU time is exact: their number, without those that directly follow
      * another one; time of the last counted one; whether no sample with threads has followed */
     uint64_t edges, edge_ns;

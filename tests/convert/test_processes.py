@@ -340,6 +340,10 @@ class Rule(Case):
                 machine = Machine(seed, "perf")
                 run, times, ext = machine.run(20 if seed % 2 else 300)
                 self.check(run, times, ext, machine.used)
+                ext.facts["frequency"] = "4000"
+                self.check(run, times, ext, machine.used)
+                ext.facts["frequency" if seed % 3 else "reached"] = "700"
+                self.check(run, times, ext, machine.used)
                 ext.facts["cpu_ns"] = str(machine.used + 10**6 + seed)
                 self.check(run, times, ext, machine.used + 10**6 + seed)
                 ext.facts["cpu_ns"] = str(machine.used // 2)  # of several processes, the program may not have waited for all
@@ -467,6 +471,26 @@ class Rule(Case):
                     own[tid] = own.get(tid, 0) + ns
             self.assertEqual(programs > 1, all(own.get(1000 + n) == totals[n] for n in range(40)))
 
+    def test_short_threads_of_two_lifetimes(self):
+        """Threads of 5 and 17.5 ms with the same name, sampled once a ms on average: the shorter ones
+        get nothing of the longer ones that have few samples by chance."""
+        rng, ext, samples = random.Random(4), Extended({"engine": "perf", "frequency": "1000"}), []
+        ext.images, sums = [Image(1, "/bin/x")], {0x1000: 0, 0x2000: 0}
+        for n in range(400):
+            length, pc = ((5, 0x1000), (17.5, 0x2000))[n % 2]
+            ext.tasks.append(Task(1000 + n, 1, n * 20 * MS))
+            due, cpu = rng.expovariate(1), 0
+            while due < length:
+                cpu += MS
+                samples.append((n * 20 + due, Sample(1, [Thread(1000 + n, pc, cpu, RAN)])))
+                due += rng.expovariate(1)
+            samples.append((n * 20 + length, Sample(1, [Thread(1000 + n, pc, int(length * MS), TOTAL)])))
+        profile = self.check(run_of([s for _, s in samples]), [int(t * MS) for t, _ in samples], ext, 200 * int(22.5 * MS))
+        for s in profile.samples:
+            for _, location, ns in s.entries:
+                sums[profile.locations[location].pc] += ns
+        self.assertEqual(sums, {0x1000: 1000 * MS, 0x2000: 3500 * MS})
+
     def test_time_that_the_kernel_does_not_count(self):
         """Perf events count such time, but the CPU time that the kernel counts for a single process
         is exact."""
@@ -491,7 +515,7 @@ class Rule(Case):
         """The kernel only counts the time that threads had used at a tick: of 200 threads of 0.25
         ms, one in 16 saw a tick. The known CPU times stay, and the rest of the run is not that of
         the first thread, which can be read until the end."""
-        ext = Extended({"engine": "perf", "cpu_ns": str(100 * MS)}, [Image(1, "/bin/a")], [],
+        ext = Extended({"engine": "perf", "cpu_ns": str(100 * MS), "frequency": "1000"}, [Image(1, "/bin/a")], [],
                        [Task(1, 1)] + [Task(10 + i, 1, 10 * i) for i in range(200)], cpus=[(1, 20 * MS, 0)])
         samples, times = [], []
         for i in range(200):

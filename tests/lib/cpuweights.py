@@ -517,11 +517,18 @@ def between_marks(threads, times, marks):
         known = cpu
 
 
-def give(group, level, nominal, crowds):
+def is_short(thread, level, nominal, rate):
+    """Whether the sightings of THREAD are few: by its CPU time if that is nominal, since chance decides how many there are."""
+    if nominal:
+        return len(thread.records) <= POOL and (not rate or sum(s[1] for s in thread.counted) <= int(SHORT * 1e9 / rate))
+    return len(thread.records) <= (SHORT if level in (1, 3) else SHORT_AGED)
+
+
+def give(group, level, nominal, rate, crowds):
     """Divides the CPU time without sightings of the threads of GROUP, at LEVEL, among those with sightings. CROWDS: also if there
     is none, but many short threads."""
     extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
-    short = [t for t in givers if len(t.records) <= (SHORT if nominal or level in (1, 3) else SHORT_AGED)]
+    short = [t for t in givers if is_short(t, level, nominal, rate)]
     samples = sum(len(s[0]) for t in short for s in t.stretches)
     crowd = crowds and samples >= POOL
     if not (extra or crowd) or not givers:
@@ -585,7 +592,7 @@ def weigh(run, times, ext, equal=False):
         for group in groups.values():
             crowds = level == 0 or (level == 2 and group[0].image and
                                     used[process_of(group[0].image, ext)] < LEAST_KNOWN)
-            give(group, level, nominal, crowds)
+            give(group, level, nominal, rate, crowds)
     for t in threads:
         if not nominal and not equal and len(t.records) > SHORT_AGED:
             by_bursts(t, t.ends)
