@@ -11,6 +11,8 @@
 struct pool_strata {
     size_t first, count; /* strata */
     uint64_t unseen_ns;  /* threads are not seen for this long before they end */
+    double mean_ns;      /* CPU time per sighting */
+    double represented_ns;
 };
 
 /* The part of sightings that may be later than that: in system calls at the end, for example. */
@@ -163,23 +165,58 @@ static void add_up(struct weighed_thread *t)
         t->total_ns += t->stretches[i].cpu_ns;
 }
 
-/* Divides time among the strata once; for complete pools, alternately among strata and threads,
- * until both have about their CPU times (iterative proportional fitting). */
+/* Divides time alternately among strata and threads, until both have about their CPU times
+ * (iterative proportional fitting). In a complete pool, those of threads are exact, otherwise those
+ * of strata. */
 static void divide(struct weighed_thread *threads, size_t count, const size_t *pool_of,
                    const struct pool *pools, const struct aged_sighting *list, size_t listed,
                    const struct stratum *strata)
 {
     for (int round = 0; round < STRATA_ROUNDS; round++) {
+        bool last = round + 1 == STRATA_ROUNDS;
         for (size_t at = 0, i = 0; at < listed; at += strata[i++].sightings)
-            if (round == 0 || pools[list[at].pool].complete)
-                stratum_divide(threads, list + at, &strata[i]);
+            stratum_divide(threads, list + at, &strata[i]);
         for (size_t i = 0; i < count; i++)
-            if (pool_of[i] != SIZE_MAX && pools[pool_of[i]].complete)
+            if (pool_of[i] != SIZE_MAX && (!last || pools[pool_of[i]].complete))
                 weighed_thread_set(&threads[i], threads[i].total_ns);
     }
     for (size_t i = 0; i < count; i++)
         if (pool_of[i] != SIZE_MAX && threads[i].count > 0)
             add_up(&threads[i]);
+}
+
+/* Returns the CPU time that the sightings of T represent: its own, and that of threads of its
+ * lifetime that were missed, if chance sees one moment in MEAN_NS. */
+static double represented(const struct weighed_thread *t, const struct pool_strata *own)
+{
+    double life_ns = (double)seen_part(t->life_ns, own->unseen_ns);
+    double chance = own->mean_ns > 0 ? -expm1(-life_ns / own->mean_ns) : 0;
+    return chance > 0 ? (double)t->total_ns / chance : 0;
+}
+
+/* Divides the CPU time of each incomplete pool among its threads in proportion to what they
+ * represent. */
+static void represent(struct weighed_thread *threads, size_t count, const size_t *pool_of,
+                      const struct pool *pools, struct pool_strata *of)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pool_of[i] != SIZE_MAX) {
+            struct pool_strata *own = &of[pool_of[i]];
+            own->mean_ns += (double)seen_part(threads[i].life_ns, own->unseen_ns) /
+                            (double)pools[pool_of[i]].sightings;
+        }
+    for (size_t i = 0; i < count; i++)
+        if (pool_of[i] != SIZE_MAX && threads[i].count > 0)
+            of[pool_of[i]].represented_ns += represented(&threads[i], &of[pool_of[i]]);
+    for (size_t i = 0; i < count; i++) {
+        const struct pool *pool = pool_of[i] != SIZE_MAX ? &pools[pool_of[i]] : NULL;
+        if (pool == NULL || pool->complete || threads[i].count == 0)
+            continue;
+        const struct pool_strata *own = &of[pool_of[i]];
+        double part = represented(&threads[i], own);
+        threads[i].total_ns =
+            part > 0 ? (uint64_t)((double)pool->cpu_ns * (part / own->represented_ns)) : 0;
+    }
 }
 
 void strata_divide(struct weighed_thread *threads, size_t count, const size_t *pool_of,
@@ -208,6 +245,7 @@ void strata_divide(struct weighed_thread *threads, size_t count, const size_t *p
         }
     for (size_t pool = 0; pool < pool_count; pool++)
         divide_among_strata(strata + of[pool].first, of[pool].count, pools[pool].cpu_ns);
+    represent(threads, count, pool_of, pools, of);
     divide(threads, count, pool_of, pools, list, listed, strata);
     free(of);
     free(strata);

@@ -491,6 +491,27 @@ class Rule(Case):
                 sums[profile.locations[location].pc] += ns
         self.assertEqual(sums, {0x1000: 1000 * MS, 0x2000: 3500 * MS})
 
+    def test_functions_of_threads_of_different_lifetimes(self):
+        """Threads of 2 to 30 ms, with one function for each lifetime, seen once a ms on average, or
+        never: a thread represents itself, and those that live as long."""
+        rng, ext, samples = random.Random(6), Extended({"engine": "ptrace", "frequency": "1000"}), []
+        ext.images, true, shown = [Image(1, "/bin/x")], {}, {}
+        for n in range(600):
+            length = rng.choice((2, 5, 10, 15, 20, 30))
+            ext.tasks.append(Task(1000 + n, 1, n * 40 * MS))
+            true[0x1000 + length] = true.get(0x1000 + length, 0) + length * MS
+            due = rng.expovariate(1)
+            while due < length:
+                samples.append((n * 40 + due, Sample(1, [Thread(1000 + n, 0x1000 + length, int(due * MS), RAN)])))
+                due += rng.expovariate(1)
+            samples.append((n * 40 + length, Sample(1, [Thread(1000 + n, 0, length * MS, TOTAL)])))
+        profile = self.check(run_of([s for _, s in samples]), [int(t * MS) for t, _ in samples], ext, sum(true.values()))
+        for s in profile.samples:
+            for _, location, ns in s.entries:
+                shown[profile.locations[location].pc] = shown.get(profile.locations[location].pc, 0) + ns
+        for pc, ns in true.items():
+            self.assertAlmostEqual(shown[pc] / ns, 1, delta=0.12 if pc == 0x1002 else 0.02, msg=hex(pc))
+
     def test_time_that_the_kernel_does_not_count(self):
         """Perf events count such time, but the CPU time that the kernel counts for a single process
         is exact."""

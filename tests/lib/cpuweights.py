@@ -3,6 +3,8 @@ possible.
 
 SPDX-License-Identifier: MIT
 """
+import math
+
 from rawprofile import ASLEEP, EXEC, RAN, TOTAL
 
 WINDOW = 16
@@ -244,13 +246,31 @@ def unseen(order):
     return left[few] - int(later) if left and left[few] > later else 0
 
 
-def stratum_times(strata, pool, cpu, complete):
-    """Divides CPU, the time of the POOL, among strata."""
+def seen_lives(pool):
+    """The part of the life of each thread of POOL in which it is seen."""
     lives = [ages(t)[1] for t in pool]
+    end = unseen([(age, life) for t, life in zip(pool, lives) for age, _ in ages(t)[0]])
+    return [life - min(end, life // 2) for life in lives]
+
+
+def represented(pool, seen, lives, cpu):
+    """Divides CPU, the time of the POOL, among the threads that were SEEN: by CPU time, and by how often chance sees threads of
+    their LIVES."""
+    sightings, mean, whole, parts = sum(len(ages(t)[0]) for t in seen), 0.0, 0.0, []
+    for life in lives:
+        mean += life / sightings
+    for t, life in zip(pool, lives):
+        if any(t is other for other in seen):
+            chance = -math.expm1(-life / mean) if mean else 0
+            parts.append(t.total / chance if chance > 0 else 0)
+            whole += parts[-1]
+    return [int(cpu * (part / whole)) if part else 0 for part in parts]
+
+
+def stratum_times(strata, pool, lives, cpu, complete):
+    """Divides CPU, the time of the POOL, among strata."""
     order = sorted((age, number, k, life) for number, (t, life) in enumerate(zip(pool, lives)) for k, (age, _) in enumerate(ages(t)[0]))
-    end = unseen(order)
-    order = [(*rest, life - min(end, life // 2)) for *rest, life in order]
-    known = [sum(x) for x in zip(*(overlaps(strata, life - min(end, life // 2)) for life in lives))]
+    known = [sum(x) for x in zip(*(overlaps(strata, life) for life in lives))]
     sums = [0.0] * len(strata) if complete else stood_for(strata, [o[3] for o in order])
     whole = 0.0
     for one in sums:
@@ -271,15 +291,16 @@ def stratum_times(strata, pool, cpu, complete):
 
 def by_age(pool, seen, cpu, complete):
     """Divides CPU among the sightings of the threads SEEN of POOL."""
-    sightings = sorted((age, number, k, where) for number, t in enumerate(seen) for k, (age, where) in enumerate(ages(t)[0]))
+    sightings, lives = sorted((age, number, k) for number, t in enumerate(seen) for k, (age, _) in enumerate(ages(t)[0])), seen_lives(pool)
     strata = strata_of(sightings)
-    times, weights = stratum_times(strata, pool, cpu, complete), {s[1:3]: 0 for s in sightings}
-    for turn in range(ROUNDS if complete else 1):
+    times, weights = stratum_times(strata, pool, lives, cpu, complete), {s[1:]: 0 for s in sightings}
+    totals = [t.total for t in seen] if complete else represented(pool, seen, lives, cpu)
+    for turn in range(ROUNDS):
         for (own, _), time in zip(strata, times):
-            weights.update(zip([s[1:3] for s in own], divide(time, [weights[s[1:3]] for s in own])))
-        for number, t in enumerate(seen if complete else []):
+            weights.update(zip([s[1:] for s in own], divide(time, [weights[s[1:]] for s in own])))
+        for number, t in enumerate(seen if complete or turn < ROUNDS - 1 else []):
             keys = [(number, k) for k in range(len(ages(t)[0]))]
-            weights.update(zip(keys, divide(t.total, [weights[key] for key in keys])))
+            weights.update(zip(keys, divide(totals[number], [weights[key] for key in keys])))
     for number, t in enumerate(seen):
         t.stretches = [[[(where, 1)], weights[number, k]] for k, (_, where) in enumerate(ages(t)[0])]
         t.total = sum(s[1] for s in t.stretches)
