@@ -155,7 +155,7 @@ static void count_side(struct histogram *h, const struct engine_thread *thread, 
     p->sides[side].kernel += kernel;
     spot->same += side == FAULT_SAME_CPU;
     fault_places_count(&p->faults, side, thread->flags & RAW_CALLER ? thread->caller : thread->pc,
-                       sight);
+                       sight, 1);
 }
 
 /* Returns the CPU time of a thread since its last sample. If it is smaller than the previous one,

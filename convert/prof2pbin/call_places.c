@@ -22,13 +22,13 @@ void call_places_free(struct call_places *places)
     *places = (struct call_places){0};
 }
 
-void call_places_count(struct call_places *places, enum fault_side side, uint64_t pc)
+void call_places_count(struct call_places *places, enum fault_side side, uint64_t pc, double weight)
 {
     uint32_t number = numbers_intern(&places->offsets, pc % PAGE);
     mem_extend(&places->list, &places->count, &places->capacity, (size_t)number + 1,
                sizeof *places->list);
-    places->list[number].seen[side]++;
-    places->seen[side]++;
+    places->list[number].seen[side] += weight;
+    places->seen[side] += weight;
 }
 
 /* Returns the number of sightings that PLACE would have on other CPUs if threads had been seen

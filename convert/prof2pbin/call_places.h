@@ -27,8 +27,9 @@ struct call_places {
 
 void call_places_free(struct call_places *places);
 
-/* Counts a sighting in a system call from PC. */
-void call_places_count(struct call_places *places, enum fault_side side, uint64_t pc);
+/* Counts a sighting of WEIGHT, 1 on average, in a system call from PC. */
+void call_places_count(struct call_places *places, enum fault_side side, uint64_t pc,
+                       double weight);
 /* Called after all sightings have been counted: EXCESS of those on other CPUs were in user code;
  * there were RATIO times as many sightings, of any kind, on other CPUs as on the CPU of the
  * sampler. */

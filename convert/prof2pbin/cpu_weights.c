@@ -305,13 +305,13 @@ static int add_steady(struct cpu_weights *w, struct tracker *tracker, const stru
     return 0;
 }
 
-/* Counts record AT of S, for kernel_share. */
-static void count_record(struct cpu_weights *w, const struct tracked *tracked,
-                         const struct raw_samples *s, size_t at)
+/* Notes record AT of S, for kernel_share. */
+static void note_record(struct cpu_weights *w, const struct tracked *tracked,
+                        const struct raw_samples *s, size_t at)
 {
     struct sighting seen;
     kernel_share_sighting(&seen, tracked, s, at, w->last_ns);
-    kernel_share_count(w->kernel, &seen);
+    kernel_share_note(w->kernel, &seen);
 }
 
 /* A sample without threads: the sensor was updated. If there are several in a row, windows without
@@ -344,7 +344,7 @@ static int add_sample(struct cpu_weights *w, struct tracker *tracker, const stru
         if (add_thread_sample(w, tracked, flags, used_ns) != 0)
             return -1;
         if (w->kernel != NULL && s->flags != NULL)
-            count_record(w, tracked, s, at);
+            note_record(w, tracked, s, at);
     }
     w->at_edge &= s->threads[i] == 0;
     if (w->windows != NULL && s->threads[i] > 0)
@@ -979,6 +979,70 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
     return 0;
 }
 
+/* Counts the sightings of S for kernel_share. Their mean CPU time is MEAN_NS. */
+static void count_sightings(struct cpu_weights *w, struct tracker *tracker,
+                            const struct raw_samples *s, double mean_ns)
+{
+    for (size_t i = 0, at = 0; i < s->count; i++) {
+        w->last_ns = s->time_ns[i] > w->last_ns ? s->time_ns[i] : w->last_ns;
+        for (size_t seat = 0; seat < s->threads[i]; seat++, at++) {
+            uint64_t used_ns;
+            struct sighting seen;
+            const struct tracked *t = tracker_follow(tracker, &s->thread_samples[at], s->flags[at],
+                                                     w->last_ns, seat, &used_ns);
+            struct cpu_share share = cpu_weights_take(w, t->thread, s->flags[at], used_ns);
+            if (kernel_share_sighting(&seen, t, s, at, w->last_ns))
+                kernel_share_count(w->kernel, &seen, (double)share.cpu_ns / mean_ns);
+        }
+    }
+}
+
+/* Returns the mean CPU time of sightings [ns], at least 1. */
+static double mean_weight(const struct cpu_weights *w)
+{
+    double cpu_ns = 0, weight = 0;
+    for (size_t i = 0; i < w->count; i++)
+        for (size_t k = 0; k < w->threads[i].count; k++) {
+            cpu_ns += (double)w->threads[i].stretches[k].cpu_ns;
+            weight += (double)w->threads[i].stretches[k].weight;
+        }
+    return weight > 0 && cpu_ns > weight ? cpu_ns / weight : 1;
+}
+
+/* CPU time will be taken from the first stretch of T again. */
+static void start_again(struct weighed_thread *t)
+{
+    t->at = 0;
+    t->left = 0;
+}
+
+/* Determines the sightings in the kernel that are wrong. Ticks show the kernel's part of the CPU
+ * time, so that each sighting counts by its CPU time. */
+static int measure_kernel(struct cpu_weights *w, struct raw_profile *raw, struct tracker *tracker,
+                          struct error *err)
+{
+    struct raw_samples samples;
+    uint64_t *records = mem_alloc((w->count + 1) * sizeof *records);
+    double mean_ns = mean_weight(w);
+    int got;
+    for (size_t i = 0; i < w->count; i++)
+        records[i] = w->threads[i].records;
+    w->last_ns = 0;
+    while ((got = raw_next(raw, &samples, err)) > 0)
+        if (samples.flags != NULL)
+            count_sightings(w, tracker, &samples, mean_ns);
+    for (size_t i = 0; i < w->count; i++) {
+        w->threads[i].records = records[i];
+        start_again(&w->threads[i]);
+        if (w->threads[i].equal != NULL)
+            start_again(w->threads[i].equal);
+    }
+    free(records);
+    w->misplaced = kernel_share_settle(w->kernel);
+    raw_rewind(raw);
+    return got < 0 ? -1 : 0;
+}
+
 /* Returns the interval above which there is a gap [ns]. At the wanted rate, chance makes no
  * interval that long. If the sampler is slower than wanted, or the program does not get a CPU for a
  * while, shorter intervals are common, and better divided as part of a stretch. */
@@ -1016,7 +1080,11 @@ int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct e
     tracker_init(&tracker, &raw->ext);
     int result = measure(w, raw, &tracker, err);
     tracker_free(&tracker);
-    w->misplaced = w->kernel != NULL ? kernel_share_settle(w->kernel) : 0;
+    if (result == 0 && w->kernel != NULL) {
+        tracker_init(&tracker, &raw->ext);
+        result = measure_kernel(w, raw, &tracker, err);
+        tracker_free(&tracker);
+    }
     return result;
 }
 

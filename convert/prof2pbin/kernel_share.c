@@ -211,28 +211,30 @@ bool kernel_share_sighting(struct sighting *seen, const struct tracked *tracked,
     return seen->ran;
 }
 
-void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
+void kernel_share_note(struct kernel_share *share, const struct sighting *seen)
 {
     user_places_count(&share->places, &seen->owner, seen->ran);
     if (seen->preempted || (seen->ran && !seen->called))
         user_places_note(&share->places, &seen->owner, seen->ran ? OWN_RAN : OWN_PREEMPTED,
                          seen->pc, seen->time_ns);
-    if (!seen->ran)
-        return;
+}
+
+void kernel_share_count(struct kernel_share *share, const struct sighting *seen, double weight)
+{
     struct window *window = window_at(share, seen->pid, seen->time_ns);
     if (window->program == INTERN_NONE)
         window->program = program_of(share, seen->owner.image);
     struct cpu_sightings *side = &window->sides[seen->side];
-    side->seen.all++;
-    side->seen.kernel += seen->called;
-    side->faults += seen->faulted;
+    side->seen.all += weight;
+    side->seen.kernel += seen->called ? weight : 0;
+    side->faults += seen->faulted ? weight : 0;
     enum fault_sight sight = seen->faulted ? FAULT_SEEN : seen->called ? FAULT_KERNEL : FAULT_USER;
     struct program *p = &share->programs[program_of(share, seen->owner.image)];
-    fault_places_count(&p->faults, seen->side, seen->pc, sight);
+    fault_places_count(&p->faults, seen->side, seen->pc, sight, weight);
     if (sight == FAULT_KERNEL)
-        call_places_count(&p->calls, seen->side, seen->pc);
+        call_places_count(&p->calls, seen->side, seen->pc, weight);
     if (sight == FAULT_USER)
-        missing_places_count(&p->missing, seen->side, seen->owner.image, seen->pc);
+        missing_places_count(&p->missing, seen->side, seen->owner.image, seen->pc, weight);
 }
 
 /* Returns whether page faults can explain LACK, the missing kernel time as a part of the CPU time

@@ -23,12 +23,12 @@ void missing_places_free(struct missing_places *places)
 }
 
 void missing_places_count(struct missing_places *places, enum fault_side side, uint32_t image,
-                          uint64_t pc)
+                          uint64_t pc, double weight)
 {
     uint32_t number = numbers_intern(&places->blocks, block_of(image, pc));
     mem_extend(&places->list, &places->count, &places->capacity, (size_t)number + 1,
                sizeof *places->list);
-    places->list[number].seen[side]++;
+    places->list[number].seen[side] += weight;
 }
 
 static double missing(double same, double other)

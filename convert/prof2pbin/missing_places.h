@@ -32,9 +32,9 @@ struct missing_places {
 };
 
 void missing_places_free(struct missing_places *places);
-/* Counts a sighting from SIDE in user code at PC of process IMAGE. */
+/* Counts a sighting of WEIGHT, 1 on average, from SIDE in user code at PC of process IMAGE. */
 void missing_places_count(struct missing_places *places, enum fault_side side, uint32_t image,
-                          uint64_t pc);
+                          uint64_t pc, double weight);
 /* Called after all sightings have been counted: there are SAME in all on the CPU of the sampler,
  * and OTHER on other CPUs. */
 void missing_places_settle(struct missing_places *places, double same, double other);

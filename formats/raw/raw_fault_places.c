@@ -34,17 +34,17 @@ void fault_places_free(struct fault_places *places)
 }
 
 void fault_places_count(struct fault_places *places, enum fault_side side, uint64_t pc,
-                        enum fault_sight sight)
+                        enum fault_sight sight, double weight)
 {
     uint32_t number = numbers_intern(&places->offsets, pc % PAGE);
     mem_extend(&places->list, &places->count, &places->capacity, (size_t)number + 1,
                sizeof *places->list);
     if (sight == FAULT_USER)
-        places->list[number].user[side]++;
+        places->list[number].user[side] += weight;
     else if (side == FAULT_OTHER_CPU)
-        places->list[number].kernel[sight]++;
+        places->list[number].kernel[sight] += weight;
     if (side == FAULT_OTHER_CPU)
-        places->other[sight]++;
+        places->other[sight] += weight;
 }
 
 /* The sightings that count as page faults: if the recordings do not distinguish page faults, all in

@@ -46,9 +46,9 @@ bool fault_places_explain(uint64_t count, double lack, double used);
 
 void fault_places_free(struct fault_places *places);
 
-/* Counts a sighting at PC, or in the kernel, called or caused there. */
+/* Counts a sighting of WEIGHT, 1 on average, at PC, or in the kernel, called or caused there. */
 void fault_places_count(struct fault_places *places, enum fault_side side, uint64_t pc,
-                        enum fault_sight sight);
+                        enum fault_sight sight, double weight);
 /* Call it after all sightings have been counted: LACK of the sightings of SIDE in user code were in
  * the kernel. */
 void fault_places_settle(struct fault_places *places, enum fault_side side, double lack);

@@ -1109,6 +1109,26 @@ class KernelShare(Case):
                 ticks = [0, 0]
         return self.convert(run_of(samples), times, ext), samples
 
+    def test_sightings_count_by_cpu_time(self):
+        """A thread that is mostly in the kernel is seen four times as often per CPU time as one that
+        computes: half of the sightings, but a fifth of the CPU time, is in the kernel, and a fifth
+        of the ticks. That is right. If a half of the ticks is, a half of the time must be."""
+        for system, part in ((10, 0.2), (25, 0.5)):
+            ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), "page_faults": "10000000"}, [Image(1, "/bin/a")],
+                           [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1), Task(2, 1)])
+            samples, times, sums = [], [], {True: 0, False: 0}
+            for i in range(4000):
+                samples.append(Sample(1, [Thread(1, KERNEL, (i + 1) * MS, RAN | CALLER, 0x8ff0), Thread(2, 0x2000, 4 * (i + 1) * MS, RAN)]))
+                times.append((i + 1) * MS)
+                if i % 40 == 39:  # 200 ms, 50 ticks
+                    ext.ticks.append((1, times[-1], (50 - system) * self.TICK, system * self.TICK, 0))
+            profile = self.convert(run_of(samples), times, ext)
+            for s in profile.samples:
+                for _, location, ns in s.entries:
+                    sums[profile.locations[location].pc >= KERNEL_HALF] += ns
+            self.assertEqual(sum(sums.values()), 20000 * MS)
+            self.assertAlmostEqual(sums[True] / sum(sums.values()), part, delta=0.002)
+
     def test_page_faults_stay_where_system_calls_are_too_many(self):
         """Page faults at one place are 30 %, system calls 5 %. From other CPUs, more than half of
         the user code is seen in system calls."""

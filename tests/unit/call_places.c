@@ -12,7 +12,7 @@ enum { AFTER_CODE = 0x7f0000001010, AFTER_CALLS = 0x7f0000002020, RARE = 0x7f000
 static void count(struct call_places *places, enum fault_side side, uint64_t pc, unsigned times)
 {
     while (times-- > 0)
-        call_places_count(places, side, pc);
+        call_places_count(places, side, pc, 1);
 }
 
 /* On other CPUs, three quarters of the calls that follow user code were really user code; none of

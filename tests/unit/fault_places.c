@@ -12,7 +12,7 @@ static void count(struct fault_places *places, enum fault_side side, uint64_t pc
                   enum fault_sight sight, int times)
 {
     for (int i = 0; i < times; i++)
-        fault_places_count(places, side, pc, sight);
+        fault_places_count(places, side, pc, sight, 1);
 }
 
 /* ONE and TWO are seen in user code 700 and 300 times from either side. WRITING is seen 50 times

@@ -12,7 +12,7 @@ static void count(struct missing_places *places, uint64_t pc, int same, int othe
 {
     for (int i = 0; i < same + other; i++)
         missing_places_count(places, i < same ? FAULT_SAME_CPU : FAULT_OTHER_CPU, IMAGE,
-                             pc + (uint64_t)i % 64);
+                             pc + (uint64_t)i % 64, 1);
 }
 
 static double part(const struct missing_places *places, uint64_t pc)
