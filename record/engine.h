@@ -85,7 +85,7 @@ struct engine_hooks {
      * the files it leaves. CPU is its CPU time without that of its children; NULL: unknown. */
     void (*process_end)(void *context, uint32_t pid, uint64_t time, const struct raw_cpu *cpu);
     /* The CPU time in user code and in the kernel that kernel ticks have recently counted for a
-     * process. */
+     * process. perf: only if the kernel is not sampled. */
     void (*ticks)(void *context, const struct raw_ticks *ticks);
     /* The CPU time of the program when a power source had a new value. All samples up to that time
      * have been delivered. Only nominal engines report this: others know the CPU time of each thread
@@ -101,7 +101,7 @@ struct engine_result {
     bool wide;
     bool sparse;       /* ... or threads were sampled for only part of the time */
     bool throttled;    /* the rate was reduced by a limit of the kernel */
-    bool user_only;    /* time in the kernel was not sampled: it is attributed to user code */
+    bool user_only;    /* time in the kernel was not sampled: ticks show how much there was */
     uint64_t wall;     /* from start to end [ns] */
     uint64_t attached; /* CPU time of attached processes and their children [ns]; 0: unknown */
     uint64_t user;     /* CPU time of the program and of all processes it has waited for ... */

@@ -60,7 +60,7 @@ double histogram_end(struct histogram *histogram);
 struct histogram_target {
     uint64_t wall, latency; /* [ns] */
     uint64_t tick;          /* time between two kernel ticks [ns]; 0: unknown */
-    uint64_t faults;        /* page faults of all processes */
+    uint64_t faults; /* page faults of all processes; UINT64_MAX: the kernel is not sampled */
     const struct vmmap *maps;
     size_t map_count;
 };

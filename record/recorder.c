@@ -441,7 +441,7 @@ static int write_histogram(struct recorder *r, const struct engine_result *resul
     struct histogram_target target = {.wall = result->wall,
                                       .latency = engine_cost(result),
                                       .tick = clock_tick(),
-                                      .faults = result->faults};
+                                      .faults = result->user_only ? UINT64_MAX : result->faults};
     struct vmmap *maps = images_vmmaps(r->images, &target.map_count);
     struct buffer blocks = {0};
     struct histogram_sums sums;

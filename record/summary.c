@@ -46,8 +46,7 @@ static void print_samples(const struct options *o, const struct engine_result *r
     if (r->user_only && kernel > much_kernel * cpu && kernel >= seconds_of(min_switching))
         fprintf(stderr,
                 "sampler: %.3g s of the CPU time were in the kernel, which may not be sampled "
-                "here: they "
-                "count as user code\n",
+                "here: it is not known which code called it\n",
                 kernel);
     if ((double)r->samples >= countable && r->late > r->samples / many_late)
         fprintf(stderr,

@@ -1000,13 +1000,16 @@ static void count_sightings(struct cpu_weights *w, struct tracker *tracker,
 /* Returns the mean CPU time of sightings [ns], at least 1. */
 static double mean_weight(const struct cpu_weights *w)
 {
-    double cpu_ns = 0, weight = 0;
-    for (size_t i = 0; i < w->count; i++)
-        for (size_t k = 0; k < w->threads[i].count; k++) {
-            cpu_ns += (double)w->threads[i].stretches[k].cpu_ns;
-            weight += (double)w->threads[i].stretches[k].weight;
+    double cpu_ns = 0, sightings = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct weighed_thread *t = &w->threads[i];
+        sightings += w->nominal ? (double)t->sightings : 0;
+        for (size_t k = 0; k < t->count; k++) {
+            cpu_ns += (double)t->stretches[k].cpu_ns;
+            sightings += w->nominal ? 0 : (double)t->stretches[k].weight;
         }
-    return weight > 0 && cpu_ns > weight ? cpu_ns / weight : 1;
+    }
+    return sightings > 0 && cpu_ns > sightings ? cpu_ns / sightings : 1;
 }
 
 /* CPU time will be taken from the first stretch of T again. */

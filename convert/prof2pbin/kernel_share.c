@@ -12,7 +12,8 @@
 #include "convert/prof2pbin/missing_places.h"
 #include "formats/raw/raw_ticks.h"
 
-enum { FEW = 6 };                        /* ticks */
+/* ticks of the program's share that are added to those of a window; FEWEST: if user_only */
+enum { FEW = 6, FEWEST = 1 };
 static const double min_sightings = 100; /* least number of sightings on a side for a comparison */
 static const double default_tick = 4e6, min_tick = 1e5, max_tick = 1e8; /* [ns] */
 
@@ -23,7 +24,8 @@ struct cpu_sightings {
     double excess;                /* of those in the kernel */
     double call_part, fault_part; /* of a program: excess of each kind, relative to the average */
     double suggested;             /* of a program: its excess according to the windows */
-    double lack;                  /* of a program: page faults seen in user code */
+    double lack;    /* of a program: sightings in user code, of page faults or (user_only) others */
+    double lacking; /* of a window, user_only: the part of its sightings */
 };
 
 /* A process between two records of its ticks. */
@@ -53,6 +55,7 @@ struct program {
 
 struct kernel_share {
     const struct raw_extension *ext;
+    bool user_only; /* the kernel was not sampled: only then, the perf engine reports ticks */
     struct window *windows; /* by process and time */
     size_t window_count, window_capacity;
     struct numbers pids;
@@ -127,6 +130,7 @@ struct kernel_share *kernel_share_new(const struct raw_extension *ext)
     struct kernel_share *share = mem_zalloc(1, sizeof *share);
     const struct raw_ticks **order = mem_alloc(ext->tick_count * sizeof(struct raw_ticks *));
     share->ext = share->places.ext = ext;
+    share->user_only = raw_facts_engine(&ext->facts, "perf");
     for (size_t i = 0; i < ext->tick_count; i++)
         order[i] = &ext->ticks[i];
     qsort(order, ext->tick_count, sizeof *order, compare_ticks);
@@ -238,11 +242,11 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen,
 }
 
 /* Returns whether page faults can explain LACK, the missing kernel time as a part of the CPU time
- * of P. */
+ * of P, or nothing in the kernel could be seen. */
 static bool is_credible(const struct kernel_share *share, const struct program *p, double lack)
 {
-    return fault_places_explain(share->ext->facts.page_faults, lack,
-                                p->ticks.all * tick_of(share->ext));
+    return share->user_only || fault_places_explain(share->ext->facts.page_faults, lack,
+                                                    p->ticks.all * tick_of(share->ext));
 }
 
 /* Divides the excess on other CPUs into system calls and page faults. On the CPU of the sampler,
@@ -328,12 +332,17 @@ static double settle_programs(struct kernel_share *share)
     return all;
 }
 
+/* Returns the kernel's part of W according to its own ticks and MORE of P. */
+static double part_of(const struct window *w, const struct program *p, int more)
+{
+    return (w->ticks.kernel + more * raw_share_kernel(p->ticks)) / (w->ticks.all + more);
+}
+
 /* Returns the excess of SIDE of W according to its own ticks. */
 static double suggest(const struct window *w, const struct cpu_sightings *side,
                       const struct program *p)
 {
-    double part = (w->ticks.kernel + FEW * raw_share_kernel(p->ticks)) / (w->ticks.all + FEW);
-    double excess = side->seen.kernel - part * side->seen.all;
+    double excess = side->seen.kernel - part_of(w, p, FEW) * side->seen.all;
     return excess < 0 ? 0 : excess < side->seen.kernel ? excess : side->seen.kernel;
 }
 
@@ -349,8 +358,32 @@ static void divide(struct cpu_sightings *w, const struct cpu_sightings *p)
         w->excess += (w->seen.kernel - w->excess) * (p->excess - p->suggested) / others;
 }
 
+/* Divides what each program lacks among its windows, as their ticks suggest. The perf engine does not
+ * report on which side a sighting is. */
+static void divide_lack(struct kernel_share *share)
+{
+    const int side = FAULT_OTHER_CPU;
+    for (size_t i = 0; i < share->window_count; i++) {
+        const struct window *w = &share->windows[i];
+        if (w->program != INTERN_NONE)
+            share->programs[w->program].sides[side].suggested +=
+                part_of(w, &share->programs[w->program], FEWEST) * w->sides[side].seen.all;
+    }
+    for (size_t i = 0; i < share->window_count; i++) {
+        struct window *w = &share->windows[i];
+        const struct program *p = w->program != INTERN_NONE ? &share->programs[w->program] : NULL;
+        if (p != NULL && p->sides[side].suggested > 0)
+            w->sides[side].lacking =
+                fmin(part_of(w, p, FEWEST) * (p->sides[side].lack / p->sides[side].suggested), 1);
+    }
+}
+
 static void settle_windows(struct kernel_share *share)
 {
+    if (share->user_only) {
+        divide_lack(share);
+        return;
+    }
     for (size_t i = 0; i < share->window_count; i++) {
         struct window *w = &share->windows[i];
         struct program *p = w->program != INTERN_NONE ? &share->programs[w->program] : NULL;
@@ -415,6 +448,9 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
         return goes(seen->faulted ? &t->odd_fault : &t->odd,
                     fmin(part * (seen->faulted ? of->fault_part : of->call_part), 1));
     }
+    if (share->user_only)
+        return goes(&t->odd_user,
+                    window_at(share, seen->pid, seen->time_ns)->sides[seen->side].lacking);
     return p->sides[seen->side].lack > 0 &&
            goes(&t->odd_user, fault_places_part(&p->faults, seen->side, seen->pc));
 }

@@ -1,4 +1,5 @@
-/* Corrects the number of sightings in the kernel, in profiles of the ptrace engine.
+/* Corrects the number of sightings in the kernel, in profiles of the ptrace engine, and of the perf
+ * engine where it may not sample the kernel.
  *
  * An interrupted thread stops some microseconds later. If it enters a system call or has a page
  * fault in that time, it stops only at the end of the call or fault, as if it had been there all
@@ -24,6 +25,12 @@
  *            excess is removed from each: the part suggested by its own ticks together with FEW
  *            ticks of the program's share. System calls at places that have their own parts are
  *            exempt.
+ *
+ * The perf engine of an ordinary user sees no sightings in the kernel. Its profile has ticks only in
+ * this case. The time in the kernel is then taken from the sightings in user code of each window, as
+ * its ticks suggest, together with FEWEST ticks of the program's share. A program that calls the
+ * kernel in one function for 63 % of its time, and only computes in another one, had 69 % of its time
+ * in the latter, because its sightings represented all CPU time; now 37 %.
  *
  * A removed sighting counts as user code. In a system call, it counts in rotation as the places
  * where its thread was seen in user mode just before and after; if there are none, as places of

@@ -480,6 +480,7 @@ static void work(struct engine_run *run)
     perf_sets_part(&run->sets, begin - soon);
     perf_check_threads(run, begin);
     perf_read_processes(run, begin);
+    perf_report_ticks(run, begin);
     perf_switch_work(run, begin);
     perf_wide_work(run, begin);
     run->crowded = run->creations - creations >= crowd;
@@ -562,8 +563,10 @@ static uint64_t count_from_now(struct engine_run *run)
         t->base = t->run.cpu;
     }
     place = 0;
-    for (struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;)
+    for (struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;) {
         p->base = p->cpu = p->whole ? process_cpu((pid_t)p->pid) : 0;
+        process_ticks((pid_t)p->pid, &p->user, &p->system);
+    }
     run->cpu_start = perf_program_cpu(run);
     return first + (clock_now() - first) / 2;
 }

@@ -104,6 +104,7 @@ struct engine_run {
     bool sampling, sigterm_sent, over, gave_way;
     bool crowded;            /* many threads are created and end */
     uint64_t processes_read; /* when the CPU times of processes were last read [CLOCK_MONOTONIC] */
+    uint64_t ticks_read;     /* when their ticks were last read [CLOCK_MONOTONIC] */
     uint64_t ended_cpu;      /* CPU time of processes that have ended, as last read [ns] */
     uint64_t counted;        /* CPU time of threads whose totals are complete [ns] */
 };
@@ -124,6 +125,9 @@ void perf_finish_ended(struct engine_run *run, uint64_t now);
  * events do not count the CPU time of threads in the kernel at their beginning and end, and the
  * program is not waited for. */
 void perf_read_processes(struct engine_run *run, uint64_t now);
+/* If samples in the kernel are not permitted, reports the ticks of all processes, at NOW
+ * [CLOCK_MONOTONIC], at most every 0.1 s. */
+void perf_report_ticks(struct engine_run *run, uint64_t now);
 /* Returns the CPU time of the processes attached to and of their children [ns], or the CPU time
  * counted by events, if that is more. */
 uint64_t perf_attached_cpu(const struct engine_run *run);

@@ -15,6 +15,7 @@ static const uint64_t gone = SECOND / 10000;
 /* mean intervals without a sample: their probability is less than 10^-8 */
 static const double unlucky = 20;
 static const uint64_t processes_every = SECOND / 200; /* between readings of their CPU times */
+static const uint64_t ticks_every = SECOND / 10;
 static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
 
 /* Bodies of records, which follow the header. */
@@ -149,6 +150,40 @@ void perf_read_processes(struct engine_run *run, uint64_t now)
     read_processes(run);
 }
 
+/* Reports the ticks of PROCESS since the last report. A process that is never read again would
+ * show only the kernel's part of its beginning, so that its first ticks are not reported until then.
+ * ENDED: they are final, if they can still be read. */
+static void report_ticks(struct engine_run *run, struct perf_process *process, uint64_t clock,
+                         bool ended)
+{
+    uint64_t user, system;
+    if (run->setup.kernel || (run->attached && !process->whole) ||
+        !process_ticks((pid_t)process->pid, &user, &system) || user < process->user ||
+        system < process->system || (user == process->user && system == process->system))
+        return;
+    bool first = !process->looked_at;
+    process->looked_at = true;
+    if (first && !ended)
+        return;
+    const struct raw_ticks ticks = {.pid = process->pid,
+                                    .time = perf_time(run, clock),
+                                    .user = user - process->user,
+                                    .system = system - process->system};
+    run->hooks->ticks(run->hooks->context, &ticks);
+    process->user = user;
+    process->system = system;
+}
+
+void perf_report_ticks(struct engine_run *run, uint64_t now)
+{
+    size_t place = 0;
+    if (run->setup.kernel || now < run->ticks_read + ticks_every)
+        return;
+    run->ticks_read = now;
+    for (struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;)
+        report_ticks(run, p, now, false);
+}
+
 uint64_t perf_read_all(struct engine_run *run)
 {
     uint64_t first = clock_now();
@@ -201,6 +236,7 @@ static void end_thread(struct engine_run *run, struct perf_thread *thread, uint6
     perf_switch_ended(&run->switches, thread);
     thread->end = run->ended_at = clock;
     if (perf_thread_end(&run->threads, thread)) {
+        report_ticks(run, perf_process_find(&run->threads, thread->pid), clock, true);
         hooks->process_end(hooks->context, thread->pid, time, NULL);
         end_process(run, perf_process_find(&run->threads, thread->pid));
     } else if (thread->tid == thread->pid) {

@@ -16,10 +16,12 @@ struct perf_set;
 
 struct perf_process {
     uint32_t pid, image;
-    uint64_t changed;   /* start of its image, or time of its latest mapping [ns of the run] */
-    size_t threads;     /* number of live threads */
-    bool whole;         /* all of its threads are observed; in this case, ... */
-    uint64_t base, cpu; /* ... its CPU time when it was attached to, and as last read [ns] */
+    uint64_t changed;      /* start of its image, or time of its latest mapping [ns of the run] */
+    size_t threads;        /* number of live threads */
+    bool whole;            /* all of its threads are observed; in this case, ... */
+    uint64_t base, cpu;    /* ... its CPU time when it was attached to, and as last read [ns] */
+    uint64_t user, system; /* CPU time by its ticks, as last reported [ns] */
+    bool looked_at;        /* its ticks have been read */
 };
 
 struct perf_thread {

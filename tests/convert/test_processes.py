@@ -1129,6 +1129,39 @@ class KernelShare(Case):
             self.assertEqual(sum(sums.values()), 20000 * MS)
             self.assertAlmostEqual(sums[True] / sum(sums.values()), part, delta=0.002)
 
+    def test_kernel_that_was_not_sampled(self):
+        """The perf engine of an ordinary user only samples user code. Each process is in the kernel
+        for as long as its ticks show, and is sampled for the rest; so is each half of the second
+        one. Without ticks, no sample moves."""
+        parts = {1: (0.1, 0.1), 2: (0.8, 0.2)}
+        for ticked in (True, False):
+            rng = random.Random(12)
+            ext = Extended({"engine": "perf", "frequency": "1000", "tick_ns": str(self.TICK)},
+                           [Image(1, "/bin/a"), Image(2, "/bin/a")], [Mapping(i, 0x1000, 0x8000, "/bin/a") for i in (0, 1)],
+                           [Task(1, 1), Task(2, 2)])
+            samples, times, used, last, sums = [], [], {1: 0, 2: 0}, {1: 0, 2: 0}, {}
+            for i in range(8000):
+                for pid in (1, 2):
+                    part = parts[pid][i // 4000]
+                    if rng.random() >= part:
+                        used[pid] += MS
+                        samples.append(Sample(1, [Thread(pid, 0x1000, used[pid], RAN)]))
+                        times.append(i * MS + pid)
+                    if i % 100 == 99:  # the counter has all the time
+                        if ticked:
+                            ext.ticks.append((pid, i * MS + pid, int(25 * (1 - part) + 0.5) * self.TICK, int(25 * part + 0.5) * self.TICK, 0))
+                        samples.append(Sample(1, [Thread(pid, 0x1000, (i + 1) * MS, TOTAL)]))
+                        times.append(i * MS + pid)
+                        used[pid] = (i + 1) * MS
+            profile = self.convert(run_of(samples), times, ext)
+            for at, s in zip(times, profile.samples):
+                for thread, location, ns in s.entries:
+                    key = profile.threads[thread].tid, at // (4000 * MS), profile.locations[location].pc >= KERNEL_HALF
+                    sums[key] = sums.get(key, 0) + ns
+            self.assertEqual(sum(sums.values()), 16000 * MS)
+            for pid, half in ((1, 0), (1, 1), (2, 0), (2, 1)):
+                self.assertAlmostEqual(sums.get((pid, half, True), 0) / (4000 * MS), parts[pid][half] if ticked else 0, delta=0.04)
+
     def test_page_faults_stay_where_system_calls_are_too_many(self):
         """Page faults at one place are 30 %, system calls 5 %. From other CPUs, more than half of
         the user code is seen in system calls."""

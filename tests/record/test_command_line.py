@@ -3,6 +3,7 @@
 SPDX-License-Identifier: MIT"""
 import csv
 import io
+import json
 import os
 import re
 import shutil
@@ -74,19 +75,37 @@ class Summary(Case):
 
     @unittest.skipUnless(os.getuid() == 0, "takes the right to sample the kernel")
     def test_kernel_that_may_not_be_sampled(self):
-        """The time of the kernel is charged to user code, which the summary reports unless it is
-        little."""
-        kernel = "import os\nwhile os.times().system < 0.4: os.stat('/proc/self/status'), os.listdir('/proc/self/task')"
-        user = "import time\nwhile time.process_time() < 0.6: sum(range(100000))"
+        """The summary reports the time of the kernel unless it is little. The table shows it, as the
+        ticks of the kernel do, also with --aggregate."""
+        kernel = ("import os\nwhile os.times().system < 0.8: os.stat('/proc/self/status'), os.listdir('/proc/self/task')\n"
+                  "print(os.times().system)")
+        user = "import time\nwhile time.process_time() < 1: sum(range(100000))\nprint(0)"
         os.chmod(self.folder, 0o755)
         sampler, line = shutil.copy(SAMPLER, self.folder), "of the CPU time were in the kernel, which may not be sampled here"
-        for script, uid, shown in ((kernel, 65534, True), (user, 65534, False), (kernel, 0, False)):
-            done = subprocess.run([sampler, "--engine", "perf", "--", sys.executable, "-c", script], capture_output=True, text=True,
-                                  timeout=LIMIT, check=False, cwd="/", preexec_fn=lambda uid=uid: os.setuid(uid))
+        os.mkdir(os.path.join(self.folder, "all"), 0o777)
+        os.chmod(os.path.join(self.folder, "all"), 0o777)
+        for number, (script, uid, shown, more) in enumerate(((kernel, 65534, True, []), (kernel, 65534, True, ["-a"]),
+                                                             (user, 65534, False, []), (kernel, 0, False, []))):
+            out = os.path.join(self.folder, "all", f"{number}.bin")
+            done = subprocess.run([sampler, "--engine", "perf", "-o", out, *more, "--", sys.executable, "-c", script],
+                                  capture_output=True, text=True, timeout=LIMIT, check=False, cwd="/",
+                                  preexec_fn=lambda uid=uid: os.setuid(uid))
             if "cannot open perf events" in done.stderr or "does not" in done.stderr:
                 self.skipTest(done.stderr.strip())
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(line in done.stderr, shown, done.stderr)
+            system = float(done.stdout)
+            with self.subTest(uid=uid, more=more, system=system):
+                rows = self.rows(out)
+                self.assertAlmostEqual(rows.get("_kernel", 0), system, delta=0.05 + 0.1 * system)
+                self.assertLess(system, sum(rows.values()))
+
+    def rows(self, path):
+        """The time of each function in the recording at PATH [s]."""
+        pbin = subprocess.run([os.path.join(BUILD, "prof2pbin"), "-q", path], stdout=subprocess.PIPE, check=True).stdout
+        table = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "function", "--format=json"], input=pbin,
+                               stdout=subprocess.PIPE, check=True).stdout
+        return {row["function"]: row["time"] for row in json.loads(table)["rows"]}
 
     def test_energy_without_a_profile(self):
         with open(os.path.join(self.folder, "w"), "w") as file:
