@@ -32,6 +32,7 @@ struct cpu_sightings {
 struct window {
     uint64_t until; /* [ns] */
     bool last;      /* of its process */
+    bool unknown;   /* its process has no ticks */
     uint32_t program;
     struct raw_share ticks;
     struct cpu_sightings sides[FAULT_SIDES];
@@ -166,6 +167,7 @@ static struct window *window_at(struct kernel_share *share, uint32_t pid, uint64
     if (number == INTERN_NONE) {
         number = add_pid(share, pid);
         add_window(share, UINT64_MAX, (struct raw_share){0});
+        share->windows[share->window_count - 1].unknown = true;
     }
     size_t *now = &share->now[number];
     while (time_ns > share->windows[*now].until && !share->windows[*now].last)
@@ -226,6 +228,8 @@ void kernel_share_note(struct kernel_share *share, const struct sighting *seen)
 void kernel_share_count(struct kernel_share *share, const struct sighting *seen, double weight)
 {
     struct window *window = window_at(share, seen->pid, seen->time_ns);
+    if (share->user_only && window->unknown) /* the processes with ticks do not represent it */
+        return;
     if (window->program == INTERN_NONE)
         window->program = program_of(share, seen->owner.image);
     struct cpu_sightings *side = &window->sides[seen->side];
