@@ -230,8 +230,11 @@ void strata_divide(struct weighed_thread *threads, size_t count, const size_t *p
         struct pool_strata *own = &of[list[begin].pool];
         for (end = begin; end < listed && list[end].pool == list[begin].pool;)
             end++;
-        *own = (struct pool_strata){made, strata_make(list, begin, end, strata + made),
-                                    find_unseen(threads, list + begin, end - begin)};
+        *own = (struct pool_strata){
+            .first = made,
+            .count = strata_make(list, begin, end, strata + made),
+            .unseen_ns = find_unseen(threads, list + begin, end - begin),
+        };
         if (!pools[list[begin].pool].complete)
             estimate(threads, list + begin, strata + made, own->count, own->unseen_ns);
         made += own->count;
