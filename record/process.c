@@ -143,6 +143,13 @@ bool process_ticks(pid_t pid, uint64_t *user, uint64_t *system)
     return true;
 }
 
+bool process_new_ticks(pid_t pid, uint64_t known_user, uint64_t known_system, uint64_t *user,
+                       uint64_t *system)
+{
+    return process_ticks(pid, user, system) && *user >= known_user && *system >= known_system &&
+           (*user > known_user || *system > known_system);
+}
+
 uint64_t process_stat_faults(const char *text)
 {
     const char *minor = stat_field(text, 10), *major = stat_field(text, 12);

@@ -29,6 +29,10 @@ uint64_t process_cpu(pid_t pid);
 /* Sets *USER and *SYSTEM to the number of kernel ticks that found process PID in user code and in
  * the kernel, times the time between two ticks [ns]. Returns whether they are known. */
 bool process_ticks(pid_t pid, uint64_t *user, uint64_t *system);
+/* The same, but also returns false if there are none beyond KNOWN_USER and KNOWN_SYSTEM, which were
+ * read before [ns]. */
+bool process_new_ticks(pid_t pid, uint64_t known_user, uint64_t known_system, uint64_t *user,
+                       uint64_t *system);
 /* Return values in TEXT, the file `stat` of a process or thread: the number of minor and major page
  * faults, 0: unknown; the CPU on which it runs or last ran, -1: unknown. */
 uint64_t process_stat_faults(const char *text);

@@ -158,8 +158,7 @@ static void report_ticks(struct engine_run *run, struct perf_process *process, u
 {
     uint64_t user, system;
     if (run->setup.kernel || (run->attached && !process->whole) ||
-        !process_ticks((pid_t)process->pid, &user, &system) || user < process->user ||
-        system < process->system || (user == process->user && system == process->system))
+        !process_new_ticks((pid_t)process->pid, process->user, process->system, &user, &system))
         return;
     bool first = !process->looked_at;
     process->looked_at = true;

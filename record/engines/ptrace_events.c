@@ -183,8 +183,8 @@ void ptrace_read_ticks(struct engine_run *run, struct process *process)
 {
     uint64_t user, system;
     process->active = false;
-    if (process->partial || !process_ticks(process->pid, &user, &system) || user < process->user ||
-        system < process->system || (user == process->user && system == process->system))
+    if (process->partial ||
+        !process_new_ticks(process->pid, process->user, process->system, &user, &system))
         return;
     uint64_t cost = run->probes > 0 ? run->probed / run->probes : 0;
     const struct raw_ticks ticks = {.pid = (uint32_t)process->pid,
