@@ -185,6 +185,12 @@ static void divide(struct weighed_thread *threads, size_t count, const size_t *p
             add_up(&threads[i]);
 }
 
+/* Returns whether some threads of the pool with NUMBER were never seen; false for SIZE_MAX, no pool. */
+static bool is_incomplete(const struct pool *pools, size_t number)
+{
+    return number != SIZE_MAX && !pools[number].complete;
+}
+
 /* Returns the CPU time that the sightings of T represent: its own, and that of threads of its
  * lifetime that were missed, if chance sees one moment in MEAN_NS. */
 static double represented(const struct weighed_thread *t, const struct pool_strata *own)
@@ -200,23 +206,20 @@ static void represent(struct weighed_thread *threads, size_t count, const size_t
                       const struct pool *pools, struct pool_strata *of)
 {
     for (size_t i = 0; i < count; i++)
-        if (pool_of[i] != SIZE_MAX) {
+        if (is_incomplete(pools, pool_of[i])) {
             struct pool_strata *own = &of[pool_of[i]];
             own->mean_ns += (double)seen_part(threads[i].life_ns, own->unseen_ns) /
                             (double)pools[pool_of[i]].sightings;
         }
     for (size_t i = 0; i < count; i++)
-        if (pool_of[i] != SIZE_MAX && threads[i].count > 0)
+        if (is_incomplete(pools, pool_of[i]) && threads[i].count > 0)
             of[pool_of[i]].represented_ns += represented(&threads[i], &of[pool_of[i]]);
-    for (size_t i = 0; i < count; i++) {
-        const struct pool *pool = pool_of[i] != SIZE_MAX ? &pools[pool_of[i]] : NULL;
-        if (pool == NULL || pool->complete || threads[i].count == 0)
-            continue;
-        const struct pool_strata *own = &of[pool_of[i]];
-        double part = represented(&threads[i], own);
-        threads[i].total_ns =
-            part > 0 ? (uint64_t)((double)pool->cpu_ns * (part / own->represented_ns)) : 0;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (is_incomplete(pools, pool_of[i]) && threads[i].count > 0) {
+            const struct pool_strata *own = &of[pool_of[i]];
+            double part = represented(&threads[i], own), all_ns = (double)pools[pool_of[i]].cpu_ns;
+            threads[i].total_ns = part > 0 ? (uint64_t)(all_ns * (part / own->represented_ns)) : 0;
+        }
 }
 
 void strata_divide(struct weighed_thread *threads, size_t count, const size_t *pool_of,

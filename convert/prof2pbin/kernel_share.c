@@ -236,6 +236,8 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen,
     side->seen.all += weight;
     side->seen.kernel += seen->called ? weight : 0;
     side->faults += seen->faulted ? weight : 0;
+    if (share->user_only) /* places do not matter */
+        return;
     enum fault_sight sight = seen->faulted ? FAULT_SEEN : seen->called ? FAULT_KERNEL : FAULT_USER;
     struct program *p = &share->programs[program_of(share, seen->owner.image)];
     fault_places_count(&p->faults, seen->side, seen->pc, sight, weight);

@@ -29,9 +29,9 @@
  * The perf engine of an ordinary user sees no sightings in the kernel. Its profile has ticks only in
  * this case. The time in the kernel is then taken from the sightings in user code of each window, as
  * its ticks suggest, together with FEWEST ticks of the program's share; processes without ticks, which
- * were too short, keep their sightings. A program that calls the
- * kernel in one function for 63 % of its time, and only computes in another one, had 69 % of its time
- * in the latter, because its sightings represented all CPU time; now 37 %.
+ * were too short, keep their sightings. A program that calls the kernel in one function for 63 % of
+ * its time, and only computes in another one, had 69 % of its time in the latter, because its
+ * sightings represented all CPU time; now 37 %.
  *
  * A removed sighting counts as user code. In a system call, it counts in rotation as the places
  * where its thread was seen in user mode just before and after; if there are none, as places of

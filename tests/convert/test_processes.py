@@ -1139,7 +1139,7 @@ class KernelShare(Case):
             ext = Extended({"engine": "perf", "frequency": "1000", "tick_ns": str(self.TICK)},
                            [Image(1, "/bin/a"), Image(2, "/bin/a")], [Mapping(i, 0x1000, 0x8000, "/bin/a") for i in (0, 1)],
                            [Task(1, 1), Task(2, 2)])
-            samples, times, used, last, sums = [], [], {1: 0, 2: 0}, {1: 0, 2: 0}, {}
+            samples, times, used, sums = [], [], {1: 0, 2: 0}, {}
             for i in range(8000):
                 for pid in (1, 2):
                     part = parts[pid][i // 4000]
