@@ -333,29 +333,39 @@ static double rate_between(const struct perf_look *before, const struct perf_loo
     return after->clock > before->clock ? used / (double)(after->clock - before->clock) : 0;
 }
 
-/* Returns the CPU time used in the first PART of the time between the last two looks [ns]. If the
- * rate was different before, a thread is assumed to have started or stopped once in between. */
-static double used_in_part(const struct perf_window *w, double part)
+/* Returns the CPU time used from look BEFORE to CLOCK, before look AFTER [ns]. If the rate was
+ * different since look EARLIER, a thread is assumed to have started or stopped once in between. */
+static double used_since(const struct perf_look *earlier, const struct perf_look *before,
+                         const struct perf_look *after, uint64_t clock)
 {
-    const struct perf_look *l = w->looks;
-    double ns = (double)(l[2].clock - l[1].clock), rate = rate_between(&l[1], &l[2]);
-    bool recent = l[0].clock > 0 && l[2].clock - l[1].clock >= (l[1].clock - l[0].clock) / 4;
-    double before = recent ? rate_between(&l[0], &l[1]) : rate;
-    double more = rate - before, step = fmax(1, fabs(more)), at = 1 - fabs(more) / step;
-    double used = before * part + copysign(step, more) * fmax(part - at, 0);
+    double ns = (double)(after->clock - before->clock), rate = rate_between(before, after);
+    double part = (double)(clock - before->clock) / ns;
+    bool recent = earlier->clock > 0 && ns >= (double)(before->clock - earlier->clock) / 4;
+    double rate_before = recent ? rate_between(earlier, before) : rate;
+    double more = rate - rate_before, step = fmax(1, fabs(more)), at = 1 - fabs(more) / step;
+    double used = rate_before * part + copysign(step, more) * fmax(part - at, 0);
     return ns * fmin(fmax(used, 0), rate);
 }
 
-/* The CPU time at CLOCK, between the last two looks; time 0 if these are too far apart. */
+/* The CPU time at CLOCK; time 0 if all looks are too far away from it. The new value may have been
+ * there at the time of the last look but one, between reading power and reading CPU time. */
 static struct raw_mark mark_at(const struct engine_run *run, uint64_t clock)
 {
-    const struct perf_look *before = &run->window.looks[1], *after = &run->window.looks[2];
-    if (before->clock < begin_of(run) || clock < before->clock || clock >= after->clock ||
-        SHORT * (after->clock - before->clock) > clock - begin_of(run))
+    const struct perf_look *looks = run->window.looks;
+    size_t last = PERF_LOOKS - 1;
+    if (clock >= looks[last].clock)
         return (struct raw_mark){0};
-    double part = (double)(clock - before->clock) / (double)(after->clock - before->clock);
+    while (last > 1 && clock < looks[last - 1].clock)
+        last--;
+    const struct perf_look *before = &looks[last - 1], *after = &looks[last];
+    if (before->clock < begin_of(run) || clock < before->clock)
+        return (struct raw_mark){0};
+    uint64_t since = clock - before->clock, until = after->clock - clock;
+    if (2 * SHORT * (since < until ? since : until) > clock - begin_of(run))
+        return (struct raw_mark){0};
+    const struct perf_look none = {0}, *earlier = last > 1 ? &looks[last - 2] : &none;
     return (struct raw_mark){clock - run->start,
-                             before->cpu + (uint64_t)used_in_part(&run->window, part)};
+                             before->cpu + (uint64_t)used_since(earlier, before, after, clock)};
 }
 
 void perf_window_look(struct engine_run *run, uint64_t read)
@@ -368,9 +378,8 @@ void perf_window_look(struct engine_run *run, uint64_t read)
     }
     if (w->every == 0 || !is_long(run, now))
         return;
-    w->looks[0] = w->looks[1];
-    w->looks[1] = w->looks[2];
-    w->looks[2] = (struct perf_look){now, read_cpu(run, now)};
+    memmove(w->looks, w->looks + 1, (PERF_LOOKS - 1) * sizeof *w->looks);
+    w->looks[PERF_LOOKS - 1] = (struct perf_look){now, read_cpu(run, now)};
     if (read > 0 && is_long(run, clock))
         w->mark = mark_at(run, clock);
 }

@@ -40,6 +40,8 @@
 struct engine_run;
 struct perf_thread;
 
+enum { PERF_LOOKS = 4 };
+
 /* All zero: empty, beginning at time 0. */
 struct perf_window {
     struct perf_entry {
@@ -66,7 +68,7 @@ struct perf_window {
     uint64_t read, every;
     struct perf_look {
         uint64_t clock, cpu; /* CLOCK_MONOTONIC and CPU time of the program [ns] */
-    } looks[3];              /* the latest times when power was looked at, the last one last */
+    } looks[PERF_LOOKS];     /* the latest times when power was looked at, the last one last */
     struct raw_mark mark;    /* of the latest new value; time 0: none is waiting */
 };
 

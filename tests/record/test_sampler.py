@@ -519,8 +519,8 @@ class PerfTruth(Truth, Case):
         differences = [cpu - known[time] for time, cpu in profile.marks]  # grow, because counters miss some time at switches
         errors = sorted(abs(after - before) for before, after in zip(differences, differences[1:]))
         with tool.measurement():
-            self.assertGreater(len(errors), len(known) / 4)
-            self.assertLess(errors[len(errors) * 8 // 10], 400_000)
+            self.assertGreater(len(errors), len(known) * 0.8)  # without marks between the last two looks: 0.45 to 0.7
+            self.assertLess(errors[len(errors) * 8 // 10], 300_000)
 
     SWITCHES = """import os, resource
 there, back = os.pipe(), os.pipe()
