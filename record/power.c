@@ -360,6 +360,8 @@ static uint64_t time_of_update(const struct power *p, struct track *t, uint64_t 
         overlap(due - unsure, due + unsure, most))
         due -= period;
     double low = fmin(most, fmax(0, due - unsure)), high = fmin(most, fmax(0, due + unsure));
+    if (due - unsure >= most) /* later than expected, perhaps much */
+        low = 0;
     t->unsure = (high - low) / 2;
     return clock - (uint64_t)((low + high) / 2);
 }
