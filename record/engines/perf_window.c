@@ -333,17 +333,17 @@ static double rate_between(const struct perf_look *before, const struct perf_loo
     return after->clock > before->clock ? used / (double)(after->clock - before->clock) : 0;
 }
 
-/* Returns the CPU time used from look BEFORE to CLOCK, before look AFTER [ns]. If the rate was
- * different since look EARLIER, a thread is assumed to have started or stopped once in between. */
-static double used_since(const struct perf_look *earlier, const struct perf_look *before,
-                         const struct perf_look *after, uint64_t clock)
+/* Returns the CPU time used from the look before look LAST to CLOCK, before look LAST [ns]. If the
+ * rate was different before, a thread is assumed to have started or stopped once in between. */
+static double used_since(const struct perf_look *looks, size_t last, uint64_t clock)
 {
-    double ns = (double)(after->clock - before->clock), rate = rate_between(before, after);
-    double part = (double)(clock - before->clock) / ns;
-    bool recent = earlier->clock > 0 && ns >= (double)(before->clock - earlier->clock) / 4;
-    double rate_before = recent ? rate_between(earlier, before) : rate;
-    double more = rate - rate_before, step = fmax(1, fabs(more)), at = 1 - fabs(more) / step;
-    double used = rate_before * part + copysign(step, more) * fmax(part - at, 0);
+    const struct perf_look *begin = &looks[last - 1], *end = &looks[last];
+    double ns = (double)(end->clock - begin->clock), rate = rate_between(begin, end), before = rate;
+    double part = (double)(clock - begin->clock) / ns;
+    if (last > 1 && begin[-1].clock > 0 && ns >= (double)(begin->clock - begin[-1].clock) / 4)
+        before = rate_between(&begin[-1], begin);
+    double more = rate - before, step = fmax(1, fabs(more)), at = 1 - fabs(more) / step;
+    double used = before * part + copysign(step, more) * fmax(part - at, 0);
     return ns * fmin(fmax(used, 0), rate);
 }
 
@@ -357,15 +357,15 @@ static struct raw_mark mark_at(const struct engine_run *run, uint64_t clock)
         return (struct raw_mark){0};
     while (last > 1 && clock < looks[last - 1].clock)
         last--;
-    const struct perf_look *before = &looks[last - 1], *after = &looks[last];
+    const struct perf_look *before = &looks[last - 1];
     if (before->clock < begin_of(run) || clock < before->clock)
         return (struct raw_mark){0};
-    uint64_t since = clock - before->clock, until = after->clock - clock;
-    if (2 * SHORT * (since < until ? since : until) > clock - begin_of(run))
+    uint64_t since = clock - before->clock, until = looks[last].clock - clock;
+    uint64_t nearest = since < until ? since : until;
+    if (nearest > (clock - begin_of(run)) / SHORT / 2)
         return (struct raw_mark){0};
-    const struct perf_look none = {0}, *earlier = last > 1 ? &looks[last - 2] : &none;
     return (struct raw_mark){clock - run->start,
-                             before->cpu + (uint64_t)used_since(earlier, before, after, clock)};
+                             before->cpu + (uint64_t)used_since(looks, last, clock)};
 }
 
 void perf_window_look(struct engine_run *run, uint64_t read)
