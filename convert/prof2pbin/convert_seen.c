@@ -210,10 +210,24 @@ static uint32_t before_fault(struct kernel_share *kernel, const struct sighting 
     return UINT32_MAX;
 }
 
+/* As locate; some sightings in user code become sightings of the kernel. */
+static uint32_t locate_in_either(struct seen_conversion *c, const struct raw_samples *s, size_t at,
+                                 const struct tracked *t, uint32_t token, uint64_t time_ns)
+{
+    uint32_t location = locate(c, s, at, t->image, token);
+    struct sighting seen;
+    if (kernel_share_sighting(&seen, t, s, at, time_ns) &&
+        user_share_moves(c->weights->user, t->thread, t->pid, time_ns))
+        return place(c, t->image, RAW_KERNEL_PC, NOW, location);
+    return location;
+}
+
 /* As locate; some sightings in the kernel become sightings of user code, and the reverse. */
 static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples *s, size_t at,
                              const struct tracked *t, uint32_t token, uint64_t time_ns)
 {
+    if (c->weights->user != NULL)
+        return locate_in_either(c, s, at, t, token, time_ns);
     struct kernel_share *kernel = c->weights->kernel;
     uint32_t location = locate(c, s, at, t->image, token);
     struct sighting seen;

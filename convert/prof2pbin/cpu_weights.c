@@ -175,6 +175,15 @@ static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uin
         t->after_gap = t->count;
 }
 
+/* Notes a total of T, of process PID; KNOWN_NS is the one before. */
+static void note_total(const struct cpu_weights *w, const struct weighed_thread *t, uint32_t pid,
+                       uint64_t cpu_ns, uint64_t known_ns)
+{
+    uint64_t used_ns = cpu_ns > known_ns ? cpu_ns - known_ns : 0,
+             nominal_ns = t->last_ns > known_ns ? t->last_ns - known_ns : 0;
+    user_share_total(w->user, (uint32_t)(t - w->threads), pid, used_ns, nominal_ns);
+}
+
 /* CPU time is exact at totals; after the last total, it is the sum of nominal intervals. */
 static void add_nominal(const struct cpu_weights *w, struct weighed_thread *t, uint8_t flags,
                         uint64_t used_ns, uint64_t cpu_ns)
@@ -205,6 +214,8 @@ static int add_thread_sample(struct cpu_weights *w, const struct tracked *tracke
     t->task = tracked->task;
     t->image = tracked->image;
     t->records++;
+    if (w->user != NULL && (flags & RAW_TOTAL))
+        note_total(w, t, tracked->pid, tracked->cpu_ns, t->known_ns);
     if (w->nominal)
         add_nominal(w, t, flags, used_ns, tracked->cpu_ns);
     else
@@ -979,7 +990,20 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
     return 0;
 }
 
-/* Counts the sightings of S for kernel_share. Their mean CPU time is MEAN_NS. */
+/* Counts a sighting of WEIGHT, record AT of S. */
+static void count_sighting(struct cpu_weights *w, const struct tracked *t,
+                           const struct raw_samples *s, size_t at, double weight)
+{
+    struct sighting seen;
+    if (!kernel_share_sighting(&seen, t, s, at, w->last_ns))
+        return;
+    if (w->user != NULL)
+        user_share_count(w->user, t->thread, t->pid, w->last_ns, weight);
+    else
+        kernel_share_count(w->kernel, &seen, weight);
+}
+
+/* Counts the sightings of S for kernel_share or user_share. Their mean CPU time is MEAN_NS. */
 static void count_sightings(struct cpu_weights *w, struct tracker *tracker,
                             const struct raw_samples *s, double mean_ns)
 {
@@ -987,12 +1011,10 @@ static void count_sightings(struct cpu_weights *w, struct tracker *tracker,
         w->last_ns = s->time_ns[i] > w->last_ns ? s->time_ns[i] : w->last_ns;
         for (size_t seat = 0; seat < s->threads[i]; seat++, at++) {
             uint64_t used_ns;
-            struct sighting seen;
             const struct tracked *t = tracker_follow(tracker, &s->thread_samples[at], s->flags[at],
                                                      w->last_ns, seat, &used_ns);
             struct cpu_share share = cpu_weights_take(w, t->thread, s->flags[at], used_ns);
-            if (kernel_share_sighting(&seen, t, s, at, w->last_ns))
-                kernel_share_count(w->kernel, &seen, (double)share.cpu_ns / mean_ns);
+            count_sighting(w, t, s, at, (double)share.cpu_ns / mean_ns);
         }
     }
 }
@@ -1019,7 +1041,7 @@ static void start_again(struct weighed_thread *t)
     t->left = 0;
 }
 
-/* Determines the sightings in the kernel that are wrong. Ticks show the kernel's part of the CPU
+/* Determines the sightings that are wrong, in the kernel or instead of it. Ticks show the kernel's part of the CPU
  * time, so that each sighting counts by its CPU time. */
 static int measure_kernel(struct cpu_weights *w, struct raw_profile *raw, struct tracker *tracker,
                           struct error *err)
@@ -1041,7 +1063,7 @@ static int measure_kernel(struct cpu_weights *w, struct raw_profile *raw, struct
             start_again(w->threads[i].equal);
     }
     free(records);
-    w->misplaced = kernel_share_settle(w->kernel);
+    w->misplaced = w->user != NULL ? user_share_settle(w->user) : kernel_share_settle(w->kernel);
     raw_rewind(raw);
     return got < 0 ? -1 : 0;
 }
@@ -1080,10 +1102,11 @@ int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct e
     w->short_ns = w->nominal ? mean_intervals(&raw->ext.facts, SHORT) : 0;
     w->by_image = mem_zalloc(raw->ext.image_count + 1, sizeof *w->by_image);
     w->kernel = kernel_share_new(&raw->ext);
+    w->user = user_share_new(&raw->ext, w->short_ns, mean_intervals(&raw->ext.facts, 1));
     tracker_init(&tracker, &raw->ext);
     int result = measure(w, raw, &tracker, err);
     tracker_free(&tracker);
-    if (result == 0 && w->kernel != NULL) {
+    if (result == 0 && (w->kernel != NULL || w->user != NULL)) {
         tracker_init(&tracker, &raw->ext);
         result = measure_kernel(w, raw, &tracker, err);
         tracker_free(&tracker);
@@ -1106,6 +1129,7 @@ void cpu_weights_free(struct cpu_weights *w)
     window_times_delete(w->windows);
     marked_times_delete(w->marked);
     kernel_share_delete(w->kernel);
+    user_share_delete(w->user);
 }
 
 const char *cpu_weights_target(const struct cpu_weights *w, const struct raw_profile *raw)

@@ -59,6 +59,7 @@
 #include "convert/prof2pbin/kernel_share.h"
 #include "convert/prof2pbin/marked_times.h"
 #include "convert/prof2pbin/thread_tracker.h"
+#include "convert/prof2pbin/user_share.h"
 #include "convert/prof2pbin/weighed_thread.h"
 #include "convert/prof2pbin/window_times.h"
 
@@ -73,6 +74,7 @@ struct cpu_weights {
     struct window_times *windows; /* NULL: no power source, or CPU time is not exact */
     struct marked_times *marked;  /* NULL: no marks of a nominal engine */
     struct kernel_share *kernel;  /* NULL: all sightings in the kernel are correct */
+    struct user_share *user;      /* NULL: the kernel was sampled */
     uint64_t misplaced;           /* sightings to be moved */
     uint64_t *by_image;           /* CPU time of images [ns] */
     uint64_t last_ns;             /* time of the last sample */

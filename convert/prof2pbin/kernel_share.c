@@ -12,8 +12,8 @@
 #include "convert/prof2pbin/missing_places.h"
 #include "formats/raw/raw_ticks.h"
 
-/* ticks of the program's share that are added to those of a window; FEWEST: if user_only */
-enum { FEW = 6, FEWEST = 1 };
+/* ticks of the program's share that are added to those of a window */
+enum { FEW = 6 };
 static const double min_sightings = 100; /* least number of sightings on a side for a comparison */
 static const double default_tick = 4e6, min_tick = 1e5, max_tick = 1e8; /* [ns] */
 
@@ -24,15 +24,13 @@ struct cpu_sightings {
     double excess;                /* of those in the kernel */
     double call_part, fault_part; /* of a program: excess of each kind, relative to the average */
     double suggested;             /* of a program: its excess according to the windows */
-    double lack;    /* of a program: sightings in user code, of page faults or (user_only) others */
-    double lacking; /* of a window, user_only: the part of its sightings */
+    double lack;                  /* of a program: sightings in user code, of page faults */
 };
 
 /* A process between two records of its ticks. */
 struct window {
     uint64_t until; /* [ns] */
     bool last;      /* of its process */
-    bool unknown;   /* its process has no ticks */
     uint32_t program;
     struct raw_share ticks;
     struct cpu_sightings sides[FAULT_SIDES];
@@ -56,7 +54,6 @@ struct program {
 
 struct kernel_share {
     const struct raw_extension *ext;
-    bool user_only; /* the kernel was not sampled: only then, the perf engine reports ticks */
     struct window *windows; /* by process and time */
     size_t window_count, window_capacity;
     struct numbers pids;
@@ -126,12 +123,11 @@ static void add_windows(struct kernel_share *share, const struct raw_ticks **ord
 
 struct kernel_share *kernel_share_new(const struct raw_extension *ext)
 {
-    if (ext->tick_count == 0)
+    if (ext->tick_count == 0 || raw_facts_engine(&ext->facts, "perf"))
         return NULL;
     struct kernel_share *share = mem_zalloc(1, sizeof *share);
     const struct raw_ticks **order = mem_alloc(ext->tick_count * sizeof(struct raw_ticks *));
     share->ext = share->places.ext = ext;
-    share->user_only = raw_facts_engine(&ext->facts, "perf");
     for (size_t i = 0; i < ext->tick_count; i++)
         order[i] = &ext->ticks[i];
     qsort(order, ext->tick_count, sizeof *order, compare_ticks);
@@ -167,7 +163,6 @@ static struct window *window_at(struct kernel_share *share, uint32_t pid, uint64
     if (number == INTERN_NONE) {
         number = add_pid(share, pid);
         add_window(share, UINT64_MAX, (struct raw_share){0});
-        share->windows[share->window_count - 1].unknown = true;
     }
     size_t *now = &share->now[number];
     while (time_ns > share->windows[*now].until && !share->windows[*now].last)
@@ -228,16 +223,12 @@ void kernel_share_note(struct kernel_share *share, const struct sighting *seen)
 void kernel_share_count(struct kernel_share *share, const struct sighting *seen, double weight)
 {
     struct window *window = window_at(share, seen->pid, seen->time_ns);
-    if (share->user_only && window->unknown) /* the processes with ticks do not represent it */
-        return;
     if (window->program == INTERN_NONE)
         window->program = program_of(share, seen->owner.image);
     struct cpu_sightings *side = &window->sides[seen->side];
     side->seen.all += weight;
     side->seen.kernel += seen->called ? weight : 0;
     side->faults += seen->faulted ? weight : 0;
-    if (share->user_only) /* places do not matter */
-        return;
     enum fault_sight sight = seen->faulted ? FAULT_SEEN : seen->called ? FAULT_KERNEL : FAULT_USER;
     struct program *p = &share->programs[program_of(share, seen->owner.image)];
     fault_places_count(&p->faults, seen->side, seen->pc, sight, weight);
@@ -248,11 +239,11 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen,
 }
 
 /* Returns whether page faults can explain LACK, the missing kernel time as a part of the CPU time
- * of P, or nothing in the kernel could be seen. */
+ * of P. */
 static bool is_credible(const struct kernel_share *share, const struct program *p, double lack)
 {
-    return share->user_only || fault_places_explain(share->ext->facts.page_faults, lack,
-                                                    p->ticks.all * tick_of(share->ext));
+    return fault_places_explain(share->ext->facts.page_faults, lack,
+                                p->ticks.all * tick_of(share->ext));
 }
 
 /* Divides the excess on other CPUs into system calls and page faults. On the CPU of the sampler,
@@ -364,32 +355,8 @@ static void divide(struct cpu_sightings *w, const struct cpu_sightings *p)
         w->excess += (w->seen.kernel - w->excess) * (p->excess - p->suggested) / others;
 }
 
-/* Divides what each program lacks among its windows, as their ticks suggest. The perf engine does not
- * report on which side a sighting is. */
-static void divide_lack(struct kernel_share *share)
-{
-    const int side = FAULT_OTHER_CPU;
-    for (size_t i = 0; i < share->window_count; i++) {
-        const struct window *w = &share->windows[i];
-        if (w->program != INTERN_NONE)
-            share->programs[w->program].sides[side].suggested +=
-                part_of(w, &share->programs[w->program], FEWEST) * w->sides[side].seen.all;
-    }
-    for (size_t i = 0; i < share->window_count; i++) {
-        struct window *w = &share->windows[i];
-        const struct program *p = w->program != INTERN_NONE ? &share->programs[w->program] : NULL;
-        if (p != NULL && p->sides[side].suggested > 0)
-            w->sides[side].lacking =
-                fmin(part_of(w, p, FEWEST) * (p->sides[side].lack / p->sides[side].suggested), 1);
-    }
-}
-
 static void settle_windows(struct kernel_share *share)
 {
-    if (share->user_only) {
-        divide_lack(share);
-        return;
-    }
     for (size_t i = 0; i < share->window_count; i++) {
         struct window *w = &share->windows[i];
         struct program *p = w->program != INTERN_NONE ? &share->programs[w->program] : NULL;
@@ -454,9 +421,6 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
         return goes(seen->faulted ? &t->odd_fault : &t->odd,
                     fmin(part * (seen->faulted ? of->fault_part : of->call_part), 1));
     }
-    if (share->user_only)
-        return goes(&t->odd_user,
-                    window_at(share, seen->pid, seen->time_ns)->sides[seen->side].lacking);
     return p->sides[seen->side].lack > 0 &&
            goes(&t->odd_user, fault_places_part(&p->faults, seen->side, seen->pc));
 }

@@ -1,5 +1,4 @@
-/* Corrects the number of sightings in the kernel, in profiles of the ptrace engine, and of the perf
- * engine where it may not sample the kernel.
+/* Corrects the number of sightings in the kernel, in profiles of the ptrace engine.
  *
  * An interrupted thread stops some microseconds later. If it enters a system call or has a page
  * fault in that time, it stops only at the end of the call or fault, as if it had been there all
@@ -26,13 +25,6 @@
  *            ticks of the program's share. System calls at places that have their own parts are
  *            exempt.
  *
- * The perf engine of an ordinary user sees no sightings in the kernel. Its profile has ticks only in
- * this case. The time in the kernel is then taken from the sightings in user code of each window, as
- * its ticks suggest, together with FEWEST ticks of the program's share; processes without ticks, which
- * were too short, keep their sightings. A program that calls the kernel in one function for 63 % of
- * its time, and only computes in another one, had 69 % of its time in the latter, because its
- * sightings represented all CPU time; now 37 %.
- *
  * A removed sighting counts as user code. In a system call, it counts in rotation as the places
  * where its thread was seen in user mode just before and after; if there are none, as places of
  * similar threads (user_places.h), or else as the caller. In a page fault, it counts as one of
@@ -48,8 +40,8 @@
 
 struct kernel_share;
 
-/* EXT is borrowed until kernel_share_delete. Returns NULL if it has no ticks: then all sightings
- * count as correct. */
+/* EXT is borrowed until kernel_share_delete. Returns NULL if it has no ticks, or is of the
+ * engine perf: then all sightings count as correct. */
 struct kernel_share *kernel_share_new(const struct raw_extension *ext);
 void kernel_share_delete(struct kernel_share *share);
 

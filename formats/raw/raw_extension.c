@@ -216,3 +216,12 @@ void raw_put_marks(struct buffer *buffer, const struct raw_mark *marks, size_t c
     }
     block_end(buffer, begin);
 }
+
+void raw_put_nominal(struct buffer *buffer, const uint64_t *ns, size_t count)
+{
+    size_t begin = block_begin(buffer, "nomi");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        buffer_u64(buffer, ns[i]);
+    block_end(buffer, begin);
+}

@@ -222,12 +222,16 @@ struct raw_extension {
     struct raw_source *sources;
     struct raw_jit_map *jits;
     struct raw_cpu *cpus;
+    /* for each record with RAW_TOTAL, in their order: the CPU time that the sightings of its thread
+     * represented before they were scaled to this total [ns] */
+    uint64_t *nominal_ns;
     struct raw_ticks *ticks;
     struct raw_mark *marks;
     size_t map_count, thread_count, image_count, mapx_count, task_count, code_count, source_count,
-        jit_count, cpu_count, tick_count, mark_count;
+        jit_count, cpu_count, tick_count, mark_count, nominal_count;
     size_t map_capacity, thread_capacity, image_capacity, mapx_capacity, task_capacity,
-        code_capacity, source_capacity, jit_capacity, cpu_capacity, tick_capacity, mark_capacity;
+        code_capacity, source_capacity, jit_capacity, cpu_capacity, tick_capacity, mark_capacity,
+        nominal_capacity;
     struct strings *texts;
     struct numbers jit_numbers; /* image << 8 | kind */
     uint8_t *vdso;              /* image of the vdso, NULL if not recorded */
@@ -276,6 +280,7 @@ void raw_put_readings(struct buffer *buffer, const struct raw_reading *readings,
 void raw_put_cpus(struct buffer *buffer, const struct raw_cpu *cpus, size_t count);
 void raw_put_ticks(struct buffer *buffer, const struct raw_ticks *ticks, size_t count);
 void raw_put_marks(struct buffer *buffer, const struct raw_mark *marks, size_t count);
+void raw_put_nominal(struct buffer *buffer, const uint64_t *ns, size_t count);
 
 /* Reads the extension whose signature is at the position of STREAM, which must be seekable; the
  * data must end with it. Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 if

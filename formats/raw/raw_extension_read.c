@@ -220,6 +220,12 @@ static void read_marks(struct raw_extension *ext, struct cursor *in)
     }
 }
 
+static void read_nominal(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--)
+        *MEM_APPEND(ext->nominal_ns, ext->nominal_count, ext->nominal_capacity) = cursor_u64(in);
+}
+
 static void read_jit(struct raw_extension *ext, struct cursor *in)
 {
     uint32_t image = cursor_u32(in), known = ext->jit_numbers.count;
@@ -330,6 +336,7 @@ static const struct {
     {"cpus", read_cpus, 0},
     {"tick", read_ticks, 0},
     {"mark", read_marks, 0},
+    {"nomi", read_nominal, 0},
     {"time", look_at_times, offsetof(struct raw_extension, time_at)},
     {"rows", look_at_rows, offsetof(struct raw_extension, rows_at)},
     {"seen", look_at_seen, offsetof(struct raw_extension, seen_at)},
@@ -364,6 +371,7 @@ static void forget_block(struct raw_extension *ext, const struct raw_extension *
     ext->cpu_count = before->cpu_count;
     ext->tick_count = before->tick_count;
     ext->mark_count = before->mark_count;
+    ext->nominal_count = before->nominal_count;
     ext->samples = before->samples;
     ext->unseen = before->unseen;
     ext->time_count = before->time_count;
@@ -529,6 +537,7 @@ void raw_extension_free(struct raw_extension *ext)
     free(ext->jits);
     free(ext->cpus);
     free(ext->ticks);
+    free(ext->nominal_ns);
     free(ext->marks);
     free(ext->vdso);
     *ext = (struct raw_extension){0};

@@ -1129,38 +1129,55 @@ class KernelShare(Case):
             self.assertEqual(sum(sums.values()), 20000 * MS)
             self.assertAlmostEqual(sums[True] / sum(sums.values()), part, delta=0.002)
 
+    def user_only(self, threads, ticked=True):
+        """Converts what the perf engine of an ordinary user records in 8 s: THREADS are (pid, tid,
+        the kernel's part of each half), and use a CPU each. The CPU time of every 10 ms is divided
+        among the sightings in it. Returns the CPU time of each tid in user code in each half, and
+        in the kernel [s]."""
+        rng, n = random.Random(12), 8000
+        pids = sorted({pid for pid, _, _ in threads})
+        ext = Extended({"engine": "perf", "frequency": "1000", "tick_ns": str(self.TICK)},
+                       [Image(pid, "/bin/a") for pid in pids], [Mapping(i, 0x1000, 0x8000, "/bin/a") for i, _ in enumerate(pids)],
+                       [Task(tid, pid) for pid, tid, _ in threads])
+        seen, nominal = [], {tid: 0 for _, tid, _ in threads}
+        for window in range(0, n, 10):
+            found = [(i, tid) for i in range(window, window + 10) for _, tid, parts in threads if rng.random() >= parts[i * 2 // n]]
+            for i, tid in found:
+                nominal[tid] += 10 * len(threads) * MS // len(found)
+                seen.append((i * MS + tid, tid, nominal[tid]))
+        if ticked:
+            for at in range(99, n, 100):
+                for pid in pids:
+                    part = [parts[at * 2 // n] for p, _, parts in threads if p == pid]
+                    ext.ticks.append((pid, at * MS, int(25 * (len(part) - sum(part)) + 0.5) * self.TICK, int(25 * sum(part) + 0.5) * self.TICK, 0))
+        samples = [Sample(1, [Thread(tid, 0x1000 + tid, used * n * MS // nominal[tid], RAN)]) for _, tid, used in seen]
+        samples += [Sample(1, [Thread(tid, 0x1000, n * MS, TOTAL)]) for _, tid, _ in threads]
+        times = [time for time, _, _ in seen] + [n * MS] * len(threads)
+        ext.nominal = [nominal[tid] for _, tid, _ in threads]
+        profile = self.convert(run_of(samples), times, ext)
+        sums = {tid: [0, 0, 0] for _, tid, _ in threads}
+        for at, s in zip(times, profile.samples):
+            for thread, location, ns in s.entries:
+                kernel = profile.locations[location].pc >= KERNEL_HALF
+                sums[profile.threads[thread].tid][2 if kernel else at // (4000 * MS)] += ns / 1e9
+        return sums
+
     def test_kernel_that_was_not_sampled(self):
-        """The perf engine of an ordinary user only samples user code. Each process is in the kernel
-        for as long as its ticks show, and is sampled for the rest; so is each half of the second
-        one. Without ticks, no sample moves."""
-        parts = {1: (0.1, 0.1), 2: (0.8, 0.2)}
-        for ticked in (True, False):
-            rng = random.Random(12)
-            ext = Extended({"engine": "perf", "frequency": "1000", "tick_ns": str(self.TICK)},
-                           [Image(1, "/bin/a"), Image(2, "/bin/a")], [Mapping(i, 0x1000, 0x8000, "/bin/a") for i in (0, 1)],
-                           [Task(1, 1), Task(2, 2)])
-            samples, times, used, sums = [], [], {1: 0, 2: 0}, {}
-            for i in range(8000):
-                for pid in (1, 2):
-                    part = parts[pid][i // 4000]
-                    if rng.random() >= part:
-                        used[pid] += MS
-                        samples.append(Sample(1, [Thread(pid, 0x1000, used[pid], RAN)]))
-                        times.append(i * MS + pid)
-                    if i % 100 == 99:  # the counter has all the time
-                        if ticked:
-                            ext.ticks.append((pid, i * MS + pid, int(25 * (1 - part) + 0.5) * self.TICK, int(25 * part + 0.5) * self.TICK, 0))
-                        samples.append(Sample(1, [Thread(pid, 0x1000, (i + 1) * MS, TOTAL)]))
-                        times.append(i * MS + pid)
-                        used[pid] = (i + 1) * MS
-            profile = self.convert(run_of(samples), times, ext)
-            for at, s in zip(times, profile.samples):
-                for thread, location, ns in s.entries:
-                    key = profile.threads[thread].tid, at // (4000 * MS), profile.locations[location].pc >= KERNEL_HALF
-                    sums[key] = sums.get(key, 0) + ns
-            self.assertEqual(sum(sums.values()), 16000 * MS)
-            for pid, half in ((1, 0), (1, 1), (2, 0), (2, 1)):
-                self.assertAlmostEqual(sums.get((pid, half, True), 0) / (4000 * MS), parts[pid][half] if ticked else 0, delta=0.04)
+        """The perf engine of an ordinary user only samples user code. Ticks, and how often each
+        thread is seen, show how long it was in the kernel: different processes, the second of which
+        is in the kernel for a longer part of the first half, or threads of one process. Without
+        ticks, no sample moves."""
+        for pid in (1, 2):
+            parts = {1: (0.1, 0.1), 2: (0.6, 0.2)} if pid == 2 else {1: (0.1, 0.1), 2: (0.6, 0.6)}
+            sums = self.user_only([(1, 1, parts[1]), (pid, 2, parts[2])])
+            self.assertAlmostEqual(sum(map(sum, sums.values())), 16)
+            for tid, (first, second) in parts.items():
+                with self.subTest(pid=pid, tid=tid):
+                    self.assertAlmostEqual(sums[tid][0], 4 * (1 - first), delta=0.15)
+                    self.assertAlmostEqual(sums[tid][1], 4 * (1 - second), delta=0.2)
+                    self.assertAlmostEqual(sums[tid][2], 4 * (first + second), delta=0.2)
+        sums = self.user_only([(1, 1, (0.1, 0.1)), (1, 2, (0.6, 0.6))], ticked=False)
+        self.assertEqual([kernel for _, _, kernel in sums.values()], [0, 0])
 
     def test_page_faults_stay_where_system_calls_are_too_many(self):
         """Page faults at one place are 30 %, system calls 5 %. From other CPUs, more than half of
@@ -1341,6 +1358,12 @@ class KernelShare(Case):
                            ticks=[(1, most, most, most, 0), (1, 0, most, 0, most), (2, 5, 0, 0, 0), (1, 10, 0, 1, most)])
             profile = self.convert(run, times, ext)
             self.assertEqual(sum(e[2] for s in profile.samples for e in s.entries), 50)
+            ext.facts["engine"] = "perf"
+            total = run_of(run.samples + [Sample(1, [Thread(1, 0x1000, 60, TOTAL)])] * 3)
+            for nominal in ([], [0], [most] * 5):
+                ext.nominal = nominal
+                profile = self.convert(total, range(53), ext)
+                self.assertEqual(sum(e[2] for s in profile.samples for e in s.entries), 60)
 
     def test_absurd_marks(self):
         """Marks in no order, with CPU times that fall or are too large: tables are as without them."""

@@ -292,6 +292,7 @@ class Extended:
     ticks: list = field(default_factory=list)    # (pid, time, user, system, stops)
     vdso: tuple = None                           # (address, bytes)
     marks: list = field(default_factory=list)    # (time, CPU time of the program)
+    nominal: list = field(default_factory=list)  # CPU time by the samples, for each total
 
 
 def counted(kind, members):
@@ -332,7 +333,8 @@ def definitions(ext):
     out += counted("srcs", [source_bytes(s) for s in ext.sources])
     return (out + counted("cpus", [struct.pack("<IQQ", *c) for c in ext.cpus]) +
             counted("tick", [struct.pack("<IQQQQ", *t) for t in ext.ticks]) +
-            counted("mark", [struct.pack("<QQ", *m) for m in ext.marks]))
+            counted("mark", [struct.pack("<QQ", *m) for m in ext.marks]) +
+            counted("nomi", [struct.pack("<Q", n) for n in ext.nominal]))
 
 
 def reading_blocks(readings, per_block=1000):

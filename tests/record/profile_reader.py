@@ -81,7 +81,7 @@ class Profile:
     def read_extension(self, data, salvage=False):
         self.facts, self.images, self.maps, self.tasks, self.times = {}, [], [], [], []
         self.rows, self.vdso, self.done, self.order = [], None, None, []
-        self.jits, self.sources, self.readings, self.cpus, self.ticks, self.marks = {}, [], [], {}, [], []
+        self.jits, self.sources, self.readings, self.cpus, self.ticks, self.marks, self.nominal = {}, [], [], {}, [], [], []
         self.seen = []  # (flags, caller) for each thread of each sample, in order
         while data.left() > 0:
             try:
@@ -140,6 +140,9 @@ class Profile:
 
     def read_mark(self, data):
         self.marks += [data.take("QQ") for _ in range(data.take("I"))]
+
+    def read_nomi(self, data):
+        self.nominal += [data.take("Q") for _ in range(data.take("I"))]
 
     def read_cpus(self, data):
         for _ in range(data.take("I")):
