@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <signal.h>
 
 #include "record/clock.h"
@@ -17,6 +18,8 @@ static const double unlucky = 20;
 static const uint64_t processes_every = SECOND / 200; /* between readings of their CPU times */
 static const uint64_t ticks_every = SECOND / 10;
 static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
+
+static const uint64_t max_switch = 10000; /* what a switch costs at most [ns] */
 
 /* Bodies of records, which follow the header. */
 struct sample_body {
@@ -61,6 +64,20 @@ static uint64_t later(uint64_t before, uint64_t now)
     return now > before ? now : before;
 }
 
+/* Counters of a thread run from when its events are put on the CPU until these are taken off, not
+ * while the kernel switches from one thread to another. Returns how much of the CPU time of THREAD
+ * its counters, which show CPU, lack for that reason: according to the scheduler when it was last
+ * looked at, and at most what so many switches can cost. */
+static uint64_t uncounted(const struct perf_thread *thread, uint64_t cpu)
+{
+    if (thread->born == 0 || thread->looked <= thread->born || thread->end <= thread->looked ||
+        thread->base > 0 || thread->before > 0)
+        return 0;
+    double part = (double)(thread->looked - thread->born) / (double)(thread->end - thread->born);
+    double lack = (double)thread->run.cpu - (double)cpu * part;
+    return (uint64_t)fmin(fmax(lack, 0), (double)(thread->run.turns * max_switch));
+}
+
 /* Adds the total of THREAD to the window. Takes THREAD, which has been removed from the table. */
 static void add_total(struct engine_run *run, struct perf_thread *thread)
 {
@@ -72,6 +89,8 @@ static void add_total(struct engine_run *run, struct perf_thread *thread)
         all = later(all, used(thread));
     if (all > thread->base + cpu) /* ALL includes the time spent in exit */
         cpu = all - thread->base;
+    else if (all == 0)
+        cpu += uncounted(thread, cpu);
     run->counted += cpu;
     perf_window_add(run, &(struct perf_entry){.time = perf_time(run, thread->end),
                                               .total = true,

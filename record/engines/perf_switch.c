@@ -113,6 +113,7 @@ static void count(struct engine_run *run)
         if (now.turns > thread->run.turns)
             switches += (double)(now.turns - thread->run.turns);
         thread->run = now;
+        thread->looked = clock_now();
     }
     uint64_t cpu = perf_program_cpu(run);
     s->switches = memory * s->switches + switches;

@@ -43,7 +43,8 @@ struct perf_thread {
     bool final;             /* its CPU time was read at the end of the run */
     uint64_t base;          /* CPU time before it was attached to, or became the leader [ns] */
     uint64_t before;        /* CPU time that its counters had reported then [ns] */
-    struct process_run run; /* counts of the scheduler when its switches were last counted */
+    struct process_run run; /* counts of the scheduler when its switches were last counted ... */
+    uint64_t looked;        /* ... at this time [CLOCK_MONOTONIC] */
     uint64_t nominal;       /* the sum of the intervals of its samples [ns] */
     double span;            /* CPU time that its sightings in a window represent [ns] ... */
     size_t sightings;       /* ... and the number of these sightings */
