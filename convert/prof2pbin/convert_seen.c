@@ -10,6 +10,7 @@
 #define LABEL_JIT "[jit]"
 
 enum { RECENT = 1 << 14 };
+enum { FAR = 8 * SEEN_NEARBY }; /* how many later sightings in user code are considered */
 #define NONE_AHEAD SIZE_MAX
 
 /* A location that was requested recently. */
@@ -174,10 +175,14 @@ static size_t find_later(struct seen_conversion *c, const struct raw_samples *s,
 {
     const struct ahead *ahead = &c->ahead;
     size_t count = 0, next = ahead->list[at - ahead->base].next;
-    for (; next != NONE_AHEAD && count < SEEN_NEARBY; next = ahead->list[next].next) {
+    bool compared = kernel_share_compares(c->weights->kernel, seen);
+    for (int i = 0; i < FAR && next != NONE_AHEAD && count < SEEN_NEARBY;
+         i++, next = ahead->list[next].next) {
         uint64_t time_ns = ahead->list[next].time_ns;
         if (time_ns >= t->until)
             break;
+        if (compared && (s->flags[ahead->base + next] & RAW_SAME_CPU) == 0)
+            continue;
         uint64_t pc = s->thread_samples[ahead->base + next].pc;
         later[count] = place(c, t->image, pc, time_ns, PBIN_NO_CALLER);
         kernel_share_place(c->weights->kernel, seen, pc, later[count++]);
@@ -195,19 +200,6 @@ static size_t find_own(struct seen_conversion *c, const struct sighting *seen,
         locations[i] = place(c, t->image, own[i].pc,
                              own[i].time_ns > seen->time_ns ? own[i].time_ns : NOW, PBIN_NO_CALLER);
     return count;
-}
-
-/* Returns where SEEN ran before its page fault, one of the COUNT places LATER or of those before;
- * UINT32_MAX: in the code that caused it. */
-static uint32_t before_fault(struct kernel_share *kernel, const struct sighting *seen,
-                             const uint32_t *later, size_t count)
-{
-    for (int i = 0; i < SEEN_NEARBY; i++) {
-        uint32_t location = kernel_share_instead(kernel, seen, later, count);
-        if (location == UINT32_MAX || kernel_share_misses(kernel, seen, location))
-            return location;
-    }
-    return UINT32_MAX;
 }
 
 /* As locate; some sightings in user code become sightings of the kernel. */
@@ -244,8 +236,7 @@ static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples
     size_t count = find_later(c, s, at, &seen, t, others);
     if (count == 0 && !seen.faulted)
         count = find_own(c, &seen, t, others);
-    uint32_t instead = seen.faulted ? before_fault(kernel, &seen, others, count)
-                                    : kernel_share_instead(kernel, &seen, others, count);
+    uint32_t instead = kernel_share_instead(kernel, &seen, others, count);
     return instead != UINT32_MAX ? instead : place(c, t->image, seen.pc, NOW, PBIN_NO_CALLER);
 }
 

@@ -41,6 +41,9 @@ struct thread_share {
      * fault, in user code */
     uint32_t odd, odd_fault, odd_user;
     uint32_t odd_missing; /* the same for a place that is missing */
+    uint32_t image;       /* of the following */
+    bool has_lost;
+    uint32_t lost; /* the location of the last sighting that stands for missing ones */
 };
 
 struct program {
@@ -179,7 +182,8 @@ static struct thread_share *thread_at(struct kernel_share *share, uint32_t numbe
     while (share->thread_count <= number) {
         size_t i = share->thread_count++;
         uint32_t odd = (uint32_t)i * UINT32_C(0x9E3779B1);
-        share->threads[i] = (struct thread_share){odd, odd, odd, odd};
+        share->threads[i] = (struct thread_share){
+            .odd = odd, .odd_fault = odd, .odd_user = odd, .odd_missing = odd};
     }
     return &share->threads[number];
 }
@@ -234,7 +238,7 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen,
     fault_places_count(&p->faults, seen->side, seen->pc, sight, weight);
     if (sight == FAULT_KERNEL)
         call_places_count(&p->calls, seen->side, seen->pc, weight);
-    if (sight == FAULT_USER)
+    if (sight != FAULT_KERNEL)
         missing_places_count(&p->missing, seen->side, seen->owner.image, seen->pc, weight);
 }
 
@@ -437,16 +441,35 @@ void kernel_share_place(struct kernel_share *share, const struct sighting *seen,
     *missing = (float)fmax(missing_places_part(&p->missing, seen->owner.image, pc), 1e-9);
 }
 
-bool kernel_share_misses(struct kernel_share *share, const struct sighting *seen, uint32_t location)
+/* Returns whether to assume that the thread of SEEN was also interrupted at LOCATION without being
+ * seen there. */
+static bool misses(struct kernel_share *share, const struct sighting *seen, uint32_t location)
 {
+    struct thread_share *t = thread_at(share, seen->owner.thread);
     double part = location < share->location_count ? share->missing[location] : 0;
-    return goes(&thread_at(share, seen->owner.thread)->odd_missing, part);
+    if (!goes(&t->odd_missing, part))
+        return false;
+    t->image = seen->owner.image;
+    t->has_lost = true;
+    t->lost = location;
+    return true;
+}
+
+bool kernel_share_compares(struct kernel_share *share, const struct sighting *seen)
+{
+    return share->programs[program_of(share, seen->owner.image)].placed &&
+           !user_places_waits(&share->places, &seen->owner);
 }
 
 void kernel_share_seen(struct kernel_share *share, const struct sighting *seen, uint32_t location)
 {
     kernel_share_place(share, seen, seen->pc, location);
+    bool compared = kernel_share_compares(share, seen);
+    if (compared && seen->side != FAULT_SAME_CPU)
+        return;
     user_places_put(&share->places, &seen->owner, location);
+    if (compared)
+        misses(share, seen, location);
 }
 
 size_t kernel_share_own(struct kernel_share *share, const struct sighting *seen,
@@ -455,8 +478,22 @@ size_t kernel_share_own(struct kernel_share *share, const struct sighting *seen,
     return user_places_own(&share->places, &seen->owner, seen->time_ns, own);
 }
 
+/* Returns the last place of the thread of SEEN that is missing from other CPUs, or UINT32_MAX. */
+static uint32_t last_lost(struct kernel_share *share, const struct sighting *seen)
+{
+    const struct thread_share *t = thread_at(share, seen->owner.thread);
+    return t->has_lost && t->image == seen->owner.image ? t->lost : UINT32_MAX;
+}
+
 uint32_t kernel_share_instead(struct kernel_share *share, const struct sighting *seen,
                               const uint32_t *later, size_t count)
 {
-    return user_places_get(&share->places, &seen->owner, later, count);
+    bool compared = kernel_share_compares(share, seen);
+    for (int i = 0; i < SEEN_NEARBY; i++) {
+        uint32_t location = user_places_get(&share->places, &seen->owner, later, count);
+        if (location == UINT32_MAX || (!seen->faulted && !compared) ||
+            misses(share, seen, location))
+            return location;
+    }
+    return seen->faulted ? UINT32_MAX : last_lost(share, seen);
 }

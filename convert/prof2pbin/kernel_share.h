@@ -25,11 +25,13 @@
  *            ticks of the program's share. System calls at places that have their own parts are
  *            exempt.
  *
- * A removed sighting counts as user code. In a system call, it counts in rotation as the places
- * where its thread was seen in user mode just before and after; if there are none, as places of
- * similar threads (user_places.h), or else as the caller. In a page fault, it counts as one of
- * these places that is missing from other CPUs (missing_places.h), or else as the code that caused
- * the fault. CPU times do not change.
+ * A removed sighting counts as user code: as one of the places where its thread was seen in user
+ * mode just before and after, in rotation. After a page fault, and for threads that rarely wait,
+ * only places that are missing from other CPUs qualify (missing_places.h); if none of them does, it
+ * counts after a page fault as the code that caused the fault, and otherwise as the last such place
+ * of the thread. (Threads that wait are on the CPU of the sampler when they do one thing rather than
+ * another, so that comparing the sides is useless.) If a thread was not seen in user mode, places of
+ * similar threads are used (user_places.h), or else the caller. CPU times do not change.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_KERNEL_SHARE_H
 #define CONVERT_PROF2PBIN_KERNEL_SHARE_H
@@ -76,18 +78,17 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
 /* Records that LOCATION is the location of PC in the process of SEEN. */
 void kernel_share_place(struct kernel_share *share, const struct sighting *seen, uint64_t pc,
                         uint32_t location);
-/* SEEN was in a page fault, and moves to user code. Returns whether to assume that its thread was
- * interrupted at LOCATION. */
-bool kernel_share_misses(struct kernel_share *share, const struct sighting *seen,
-                         uint32_t location);
+/* Returns whether only sightings of its thread on the CPU of the sampler replace SEEN. */
+bool kernel_share_compares(struct kernel_share *share, const struct sighting *seen);
 /* Records that SEEN is in user code at LOCATION. */
 void kernel_share_seen(struct kernel_share *share, const struct sighting *seen, uint32_t location);
 /* Fills OWN with other places in user code for SEEN, if its thread was not seen in user code just
  * before or after. Returns their number: see user_places_own. */
 size_t kernel_share_own(struct kernel_share *share, const struct sighting *seen,
                         struct own_place *own);
-/* Returns a location in user code that replaces SEEN, which was in the kernel; UINT32_MAX if there
- * is none. LATER: the COUNT locations where its thread will be seen next, in order of time. */
+/* Returns a location in user code that replaces SEEN, which was in the kernel; UINT32_MAX: that of
+ * the code that called the kernel or had the page fault. LATER: the COUNT locations where its thread
+ * will be seen next, in order of time. */
 uint32_t kernel_share_instead(struct kernel_share *share, const struct sighting *seen,
                               const uint32_t *later, size_t count);
 

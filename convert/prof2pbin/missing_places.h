@@ -1,9 +1,9 @@
 /* Estimates how much user code is missed when the sampler and the thread are on different CPUs,
- * where page faults are frequent.
+ * where page faults or system calls are frequent.
  *
  * A thread on another CPU stops some microseconds after it was interrupted, often only at the end
- * of its next page fault. The code that it ran before may be in a function other than that of the
- * page fault. On the CPU of the sampler, threads stop where they are. With s sightings of a place
+ * of its next page fault or system call. The code that it ran before may be in a function other than
+ * that of the page fault or call. On the CPU of the sampler, threads stop where they are. With s sightings of a place
  * there and o on other CPUs, where all sightings are r times as many, a part of
  *
  *     1 - (o + FEW (1 - m)) / (r s + FEW),    m: the same part for all places together, without FEW
@@ -32,7 +32,8 @@ struct missing_places {
 };
 
 void missing_places_free(struct missing_places *places);
-/* Counts a sighting of WEIGHT, 1 on average, from SIDE in user code at PC of process IMAGE. */
+/* Counts a sighting of WEIGHT, 1 on average, from SIDE in user code at PC of process IMAGE, or in a
+ * page fault there. */
 void missing_places_count(struct missing_places *places, enum fault_side side, uint32_t image,
                           uint64_t pc, double weight);
 /* Called after all sightings have been counted: there are SAME in all on the CPU of the sampler,

@@ -18,6 +18,9 @@ enum manner { SHORT, RARE, OFTEN };
 
 enum { OF_NAME, OF_PROGRAM, SCOPES };
 
+/* a thread waits often if more than one of so many records shows it waiting */
+enum { RARELY = 8 };
+
 struct thread_places {
     uint64_t records, sightings;
     bool known;           /* the following are set */
@@ -78,6 +81,13 @@ void user_places_count(struct user_places *places, const struct place_owner *own
     t->records++;
     t->sightings += ran;
     places->named[t->names[OF_NAME]] += is_new;
+}
+
+bool user_places_waits(struct user_places *places, const struct place_owner *owner)
+{
+    bool is_new;
+    const struct thread_places *t = thread_of(places, owner, &is_new);
+    return t->records - t->sightings > t->records / RARELY;
 }
 
 static enum manner manner_of(const struct thread_places *t)

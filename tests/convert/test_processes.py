@@ -1243,6 +1243,32 @@ class KernelShare(Case):
         for pc, count in true.items():
             self.assertAlmostEqual(pcs.count(pc) / n, count / n, delta=0.02, msg=hex(pc))
 
+    def test_code_before_system_calls(self):
+        """Each sample is in another phase: a function computes, one computes and calls the kernel
+        through a library, and one has page faults. From other CPUs, nearly all of the second
+        function is seen in the call after it, which stands for this function only."""
+        rng, n = random.Random(17), 12000
+        ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), "page_faults": "100000"}, [Image(1, "/bin/a")],
+                       [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
+        true = collections.Counter()
+
+        def look(used):
+            same, where = rng.random() < 0.3, rng.random()
+            flags, pc = RAN | (SAME_CPU if same else 0), 0x100 * rng.randrange(4)
+            pc += 0x1000 if where < 0.3 else 0x2000 if where < 0.6 else 0x3000 if where < 0.9 else 0x8000
+            true[pc >> 12] += 1
+            if pc >= 0x8000 or (0x2000 <= pc < 0x3000 and not same and rng.random() < 0.9):
+                return Thread(1, KERNEL, used, flags | CALLER, 0x8ff0)
+            if pc >= 0x3000:
+                return Thread(1, pc, used, flags) if same else Thread(1, KERNEL, used, flags | CALLER | FAULT, pc)
+            return Thread(1, pc, used, flags)
+        profile, _ = self.ticked(ext, rng, n, 0.4, look)
+        self.assertAlmostEqual(self.kernel(profile), 0.4, delta=0.04)
+        found = collections.Counter(profile.locations[profile.callers.get(e[1], e[1])].pc >> 12
+                                    for s in profile.samples for e in s.entries)
+        for part, count in true.items():
+            self.assertAlmostEqual(found[part], count, delta=0.05 * n, msg=(part, found, true))
+
     def test_short_threads_and_processes(self):
         """The few sightings and ticks of one process prove nothing, but those of all processes of
         the program do. Processes reuse pids."""
