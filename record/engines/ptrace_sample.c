@@ -36,6 +36,7 @@ enum { PASSES = 8 }; /* over the threads of processes that create many threads *
 enum { LOOKS = 256 };
 enum { FAULTS = 5 }; /* page faults within ticks_every: a huge page takes 0.1 ms */
 enum { MOVE = 32, MOVE_CALLING = 8, MOVE_FAULTING = 2 }; /* choose a CPU every so many samples */
+enum { AVOID_FAULTING = 8 };
 enum { CALLS = 32 };   /* one sighting in this many in a system call is frequent */
 enum { LATELY = 256 }; /* samples for which several busy CPUs, and creations, are remembered */
 /* New values of power are marked if they are at least NEW_WINDOW mean intervals apart, until they are
@@ -500,11 +501,11 @@ static void add_last_cpu(struct engine_run *run, cpu_set_t *busy)
  * whereas a thread on another CPU runs until it is interrupted, often to the end of its next system
  * call. This also avoids disturbing another CPU or program. There are three exceptions.
  *
- * Page faults: for half of the samples, the sampler avoids the CPUs of threads with page faults. A
- * kernel that is not preemptible would run the sampler only after the page fault has been counted;
- * from another CPU, the sampler sees page faults. For the other half, it often moves to the CPUs of
- * these threads, because a thread that loses its CPU to the sampler moves to another CPU that is
- * idle.
+ * Page faults: for one sample in AVOID_FAULTING, the sampler avoids the CPUs of threads with page
+ * faults. A kernel that is not preemptible would run the sampler only after the page fault has been
+ * counted; from another CPU, the sampler sees page faults. For the others, it often moves to the
+ * CPUs of these threads, because a thread that loses its CPU to the sampler moves to another CPU
+ * that is idle; after that, more than half of all samples are still taken from another CPU.
  *
  * Threads that sleep may wake on any CPU. With a real-time priority, the sampler follows them with
  * each sample. Otherwise, it avoids them if it can, or else leaves the choice of its CPU to the
@@ -538,8 +539,8 @@ static void choose_cpu(struct engine_run *run)
     }
     if (calling && !run->away)
         keep_one(&busy, run->pace.taken / MOVE_CALLING);
-    move_to(run,
-            run->away || (faulting && run->pace.taken / MOVE_CALLING % 2 == 0) ? &others : &busy);
+    bool avoid = faulting && run->pace.taken / MOVE_CALLING % AVOID_FAULTING == 0;
+    move_to(run, run->away || avoid ? &others : &busy);
 }
 
 /* Decides whether to watch the page faults of threads, which costs a few microseconds for each
