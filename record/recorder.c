@@ -509,6 +509,13 @@ static int finish_profile(struct recorder *r, const struct engine_result *result
     return -1;
 }
 
+static void add_times(struct recorder *r, const struct engine_result *result)
+{
+    facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->user + result->system));
+    if (result->user_only)
+        facts_add(&r->facts, "system_ns", mem_printf("%" PRIu64, result->system));
+}
+
 int recorder_finish(struct recorder *r, const struct engine_result *result,
                     struct recorder_left *left)
 {
@@ -525,7 +532,7 @@ int recorder_finish(struct recorder *r, const struct engine_result *result,
     facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
     if (r->options->command != NULL && r->options->engine.follow && !failed)
         /* otherwise, it is not the CPU time of the sampled processes */
-        facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->user + result->system));
+        add_times(r, result);
     else if (result->attached > 0)
         facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->attached));
     if (result->faults > 0)

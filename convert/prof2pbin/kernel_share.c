@@ -458,7 +458,7 @@ static bool misses(struct kernel_share *share, const struct sighting *seen, uint
 bool kernel_share_compares(struct kernel_share *share, const struct sighting *seen)
 {
     return share->programs[program_of(share, seen->owner.image)].placed &&
-           !user_places_waits(&share->places, &seen->owner);
+           user_places_is_busy(&share->places, &seen->owner);
 }
 
 void kernel_share_seen(struct kernel_share *share, const struct sighting *seen, uint32_t location)

@@ -18,7 +18,7 @@ enum manner { SHORT, RARE, OFTEN };
 
 enum { OF_NAME, OF_PROGRAM, SCOPES };
 
-/* a thread waits often if more than one of so many records shows it waiting */
+/* a thread waits rarely if at most one of so many records shows it waiting */
 enum { RARELY = 8 };
 
 struct thread_places {
@@ -83,18 +83,18 @@ void user_places_count(struct user_places *places, const struct place_owner *own
     places->named[t->names[OF_NAME]] += is_new;
 }
 
-bool user_places_waits(struct user_places *places, const struct place_owner *owner)
-{
-    bool is_new;
-    const struct thread_places *t = thread_of(places, owner, &is_new);
-    return t->records - t->sightings > t->records / RARELY;
-}
-
 static enum manner manner_of(const struct thread_places *t)
 {
     return t->records <= MAX_RARE_SIGHTINGS     ? SHORT
            : t->sightings <= MAX_RARE_SIGHTINGS ? RARE
                                                 : OFTEN;
+}
+
+bool user_places_is_busy(struct user_places *places, const struct place_owner *owner)
+{
+    bool is_new;
+    const struct thread_places *t = thread_of(places, owner, &is_new);
+    return manner_of(t) == OFTEN && t->records - t->sightings <= t->records / RARELY;
 }
 
 /* Returns the places of T in its present image. */

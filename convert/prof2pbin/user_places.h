@@ -51,8 +51,9 @@ struct place_owner {
 
 /* First pass: counts a record. RAN: the thread was seen running. */
 void user_places_count(struct user_places *places, const struct place_owner *owner, bool ran);
-/* After the first pass: returns whether the thread of OWNER was often seen waiting. */
-bool user_places_waits(struct user_places *places, const struct place_owner *owner);
+/* After the first pass: returns whether the thread of OWNER was seen running often, and waiting
+ * rarely. */
+bool user_places_is_busy(struct user_places *places, const struct place_owner *owner);
 /* First pass: OWNER was at PC in user code, where it ran or was preempted. */
 void user_places_note(struct user_places *places, const struct place_owner *owner,
                       enum own_kind kind, uint64_t pc, uint64_t time_ns);

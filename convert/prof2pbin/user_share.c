@@ -35,7 +35,7 @@ struct user_process {
 
 struct user_thread {
     struct represented own;
-    uint32_t process; /* number of its process; INTERN_NONE: it has no ticks */
+    uint32_t process; /* number of its process; INTERN_NONE: its ticks are unknown */
     double seen;      /* sum of the weights of its sightings ... */
     double user;      /* ... and of the parts in user code, by the ticks alone */
     double factor;    /* for these parts */
@@ -46,7 +46,8 @@ struct user_share {
     const struct raw_extension *ext;
     uint64_t short_ns, mean_ns;
     struct numbers pids;            /* with ticks */
-    struct user_process *processes; /* [by number of a pid] */
+    struct user_process *processes; /* [by number of a pid, last: all others] */
+    bool others;                    /* the ticks of all others are known */
     size_t totals;                  /* records so far */
     double bin;                     /* [ns] */
     size_t bins;
@@ -141,6 +142,20 @@ static void fill_bins(struct user_share *share, const struct raw_ticks **order, 
     free(user);
 }
 
+/* The others used what those with ticks did not use of the CPU time of the run. */
+static void find_others(struct user_share *share)
+{
+    const struct raw_facts *facts = &share->ext->facts;
+    double tick = tick_of(share->ext), all = (double)facts->cpu_ns / tick - share->ticks.all,
+           kernel = (double)facts->system_ns / tick - share->ticks.kernel;
+    share->others = facts->system_ns > 0 && all > 0;
+    if (!share->others)
+        return;
+    kernel = fmin(fmax(kernel, 0), all);
+    add_ticks(&share->processes[share->pids.count].ticks, all - kernel, kernel);
+    add_ticks(&share->ticks, all - kernel, kernel);
+}
+
 static void choose_bins(struct user_share *share, const struct raw_ticks **order, size_t count)
 {
     uint64_t last = 0;
@@ -154,19 +169,21 @@ static void choose_bins(struct user_share *share, const struct raw_ticks **order
 struct user_share *user_share_new(const struct raw_extension *ext, uint64_t short_ns,
                                   uint64_t mean_ns)
 {
-    if (ext->tick_count == 0 || !raw_facts_engine(&ext->facts, "perf"))
+    if ((ext->tick_count == 0 && ext->facts.system_ns == 0) ||
+        !raw_facts_engine(&ext->facts, "perf"))
         return NULL;
     struct user_share *share = mem_zalloc(1, sizeof *share);
-    const struct raw_ticks **order = mem_alloc(ext->tick_count * sizeof(struct raw_ticks *));
+    const struct raw_ticks **order = mem_alloc((ext->tick_count + 1) * sizeof(struct raw_ticks *));
     *share = (struct user_share){.ext = ext, .short_ns = short_ns, .mean_ns = mean_ns};
     for (size_t i = 0; i < ext->tick_count; i++) {
         order[i] = &ext->ticks[i];
         numbers_intern(&share->pids, ext->ticks[i].pid);
     }
-    share->processes = mem_zalloc(share->pids.count, sizeof *share->processes);
+    share->processes = mem_zalloc((size_t)share->pids.count + 1, sizeof *share->processes);
     qsort(order, ext->tick_count, sizeof *order, compare_ticks);
     choose_bins(share, order, ext->tick_count);
     fill_bins(share, order, ext->tick_count);
+    find_others(share);
     free(order);
     return share;
 }
@@ -200,9 +217,18 @@ static struct user_thread *thread_at(struct user_share *share, uint32_t number)
     return &share->threads[number];
 }
 
-/* The part of CPU time in user code, by the ticks alone. */
-static double user_part(const struct user_share *share, uint64_t time_ns)
+/* Returns the number of process PID; INTERN_NONE: its ticks are unknown. */
+static uint32_t process_of(const struct user_share *share, uint32_t pid)
 {
+    uint32_t number = numbers_find(&share->pids, pid);
+    return number == INTERN_NONE && share->others ? share->pids.count : number;
+}
+
+/* The part of the CPU time of PROCESS in user code, by the ticks alone. */
+static double user_part(const struct user_share *share, uint32_t process, uint64_t time_ns)
+{
+    if (process == share->pids.count)
+        return 1 - raw_share_kernel(share->processes[process].ticks);
     double bin = (double)time_ns / share->bin;
     return 1 - share->kernel[bin < (double)share->bins ? (size_t)bin : share->bins - 1];
 }
@@ -213,7 +239,7 @@ void user_share_total(struct user_share *share, uint32_t thread, uint32_t pid, u
     const struct raw_extension *ext = share->ext;
     size_t at = share->totals++;
     struct user_thread *t = thread_at(share, thread);
-    t->process = numbers_find(&share->pids, pid);
+    t->process = process_of(share, pid);
     t->own.cpu += (double)cpu_ns;
     t->own.nominal += (double)(at < ext->nominal_count ? ext->nominal_ns[at] : nominal_ns);
 }
@@ -222,11 +248,11 @@ void user_share_count(struct user_share *share, uint32_t thread, uint32_t pid, u
                       double weight)
 {
     struct user_thread *t = thread_at(share, thread);
-    t->process = numbers_find(&share->pids, pid);
+    t->process = process_of(share, pid);
     if (t->process == INTERN_NONE)
         return;
     t->seen += weight;
-    t->user += weight * user_part(share, time_ns);
+    t->user += weight * user_part(share, t->process, time_ns);
 }
 
 static bool is_short(const struct user_share *share, const struct user_thread *t)
@@ -281,8 +307,11 @@ static void scale_to(struct user_share *share, double user)
         else
             high = middle;
     }
-    for (size_t i = 0; i < share->thread_count; i++)
-        share->threads[i].factor *= high;
+    for (size_t i = 0; i < share->thread_count; i++) {
+        struct user_thread *t = &share->threads[i];
+        if (t->user > 0)
+            t->factor = fmin(t->factor * high, t->seen / t->user);
+    }
 }
 
 /* Returns the mean of FOUND, the part of P in user code according to its sightings, and of what its
@@ -331,10 +360,11 @@ uint64_t user_share_settle(struct user_share *share)
 
 bool user_share_moves(struct user_share *share, uint32_t thread, uint32_t pid, uint64_t time_ns)
 {
-    if (numbers_find(&share->pids, pid) == INTERN_NONE)
+    uint32_t process = process_of(share, pid);
+    if (process == INTERN_NONE)
         return false;
     struct user_thread *t = thread_at(share, thread);
-    t->due = fmax(t->due + 1 - t->factor * user_part(share, time_ns), least_due);
+    t->due = fmax(t->due + 1 - t->factor * user_part(share, process, time_ns), least_due);
     bool moves = t->due >= 1;
     t->due -= moves;
     return moves;

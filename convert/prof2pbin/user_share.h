@@ -1,5 +1,6 @@
 /* How much of the CPU time of each thread was used in user code, in profiles of the perf engine of
- * an ordinary user, who may not sample the kernel. Only these profiles of the engine have ticks.
+ * an ordinary user, who may not sample the kernel. Only these profiles of the engine have ticks, or
+ * the fact system_ns.
  *
  * All sightings are in user code, and represent the time in the kernel, too: a function that only
  * computes for 37 % of the CPU time, beside one that calls the kernel, had 69 %. Two facts show
@@ -16,7 +17,9 @@
  * then corrected by its own ticks, as far as these are precise. By these ticks alone, a thread that
  * hands out work to others (0.06 s, and 0.1 s in the kernel) had 0.14 s.
  *
- * Processes without ticks, which were too short, keep their sightings. CPU times do not change.
+ * Processes that were too short to have ticks are one process here, with the ticks of the run that
+ * are left. In unfinished recordings and those of running processes, they keep their sightings. CPU
+ * times do not change.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_USER_SHARE_H
 #define CONVERT_PROF2PBIN_USER_SHARE_H

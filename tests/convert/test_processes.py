@@ -1129,8 +1129,8 @@ class KernelShare(Case):
             self.assertEqual(sum(sums.values()), 20000 * MS)
             self.assertAlmostEqual(sums[True] / sum(sums.values()), part, delta=0.002)
 
-    def user_only(self, threads, ticked=True):
-        """Converts what the perf engine of an ordinary user records in 8 s: THREADS are (pid, tid,
+    def user_only(self, threads, ticked=None, total=False):
+        """Processes TICKED (None: all) have ticks; TOTAL: the kernel time of the run is known. Converts what the perf engine of an ordinary user records in 8 s: THREADS are (pid, tid,
         the kernel's part of each half), and use a CPU each. The CPU time of every 10 ms is divided
         among the sightings in it. Returns the CPU time of each tid in user code in each half, and
         in the kernel [s]."""
@@ -1145,9 +1145,12 @@ class KernelShare(Case):
             for i, tid in found:
                 nominal[tid] += 10 * len(threads) * MS // len(found)
                 seen.append((i * MS + tid, tid, nominal[tid]))
-        if ticked:
-            for at in range(99, n, 100):
-                for pid in pids:
+        if total:
+            ext.facts["cpu_ns"] = str(len(threads) * n * MS)
+            ext.facts["system_ns"] = str(int(sum(sum(parts) for _, _, parts in threads) / 2 * n * MS))
+        for at in range(99, n, 100):
+            for pid in pids:
+                if ticked is None or pid in ticked:
                     part = [parts[at * 2 // n] for p, _, parts in threads if p == pid]
                     ext.ticks.append((pid, at * MS, int(25 * (len(part) - sum(part)) + 0.5) * self.TICK, int(25 * sum(part) + 0.5) * self.TICK, 0))
         samples = [Sample(1, [Thread(tid, 0x1000 + tid, used * n * MS // nominal[tid], RAN)]) for _, tid, used in seen]
@@ -1176,8 +1179,15 @@ class KernelShare(Case):
                     self.assertAlmostEqual(sums[tid][0], 4 * (1 - first), delta=0.15)
                     self.assertAlmostEqual(sums[tid][1], 4 * (1 - second), delta=0.2)
                     self.assertAlmostEqual(sums[tid][2], 4 * (first + second), delta=0.2)
-        sums = self.user_only([(1, 1, (0.1, 0.1)), (1, 2, (0.6, 0.6))], ticked=False)
+        sums = self.user_only([(1, 1, (0.1, 0.1)), (1, 2, (0.6, 0.6))], ticked=())
         self.assertEqual([kernel for _, _, kernel in sums.values()], [0, 0])
+
+    def test_kernel_time_of_processes_without_ticks(self):
+        """Processes that were too short to have ticks have what is left of the run's."""
+        for ticked in ((1,), (3,), ()):
+            sums = self.user_only([(1, 1, (0.1, 0.1)), (2, 2, (0.6, 0.6)), (3, 3, (0.6, 0.6))], ticked, total=True)
+            for tid, part in (1, 0.1), (2, 0.6), (3, 0.6):
+                self.assertAlmostEqual(sums[tid][2], 8 * part, delta=0.4, msg=(ticked, tid))
 
     def test_page_faults_stay_where_system_calls_are_too_many(self):
         """Page faults at one place are 30 %, system calls 5 %. From other CPUs, more than half of
