@@ -35,7 +35,9 @@
  * samplers takes 0.2 ms, of which the kernel needs a part in the thread. Meanwhile, the thread has
  * a sample each time it has used one period, and those nearest to the ends of its intervals count.
  * When each thread got its own samplers at its first sample, the last third of forked processes of
- * 3 ms had 25 % fewer samples than the first (1 kHz, ordinary user).
+ * 3 ms had 25 % fewer samples than the first (1 kHz, ordinary user). Without real-time priority, more
+ * than MAX_ADOPTED threads keep them until enough of them have ended: this process would have to
+ * share the CPUs with all of them while it opens samplers.
  *
  * A new thread inherits the period of its creator, from the beginning of the period. However, a
  * period that the creator has not yet used up is long on average, and one that was drawn after a

@@ -12,6 +12,8 @@
 #include "record/engines/perf_internal.h"
 
 static const uint64_t min_length = SECOND / 100, max_length = SECOND / 10;
+/* for the CPU time, unless this process has lost its CPU [ns] */
+static const uint64_t max_reading = SECOND / 5000;
 static const double min_idle = 0.02; /* fraction of a window: a shorter idle time counts as none */
 static const double idle =
     SECOND / 200.; /* without a sighting: a shorter time is not reported separately */
@@ -208,20 +210,27 @@ static uint64_t begin_of(const struct engine_run *run)
     return run->window.clock != 0 ? run->window.clock : run->start;
 }
 
-/* Reads the CPU time of the program at NOW, and notes how long that took. */
-static uint64_t read_cpu(struct engine_run *run, uint64_t now)
+/* Reads the CPU time of the program, and notes how long that took. Sets *NOW to the time. If this
+ * process has lost its CPU meanwhile, it reads again. */
+static uint64_t read_cpu(struct engine_run *run, uint64_t *now)
 {
     struct perf_window *w = &run->window;
-    uint64_t cpu = perf_program_cpu(run);
+    uint64_t cpu, cost;
+    for (int i = 0; i < 3; i++) {
+        *now = clock_now();
+        cpu = perf_program_cpu(run);
+        cost = clock_now() - *now;
+        if (cost < max_reading)
+            break;
+    }
     /* one interrupted reading does not mean that reading is slow */
-    uint64_t cost = clock_now() - now;
     w->cost = cost > w->cost && w->cost > 0 ? w->cost + (cost - w->cost) / 16 : cost;
     w->length = COST_SHARE * w->cost;
     return cpu;
 }
 
-/* Returns the CPU time of the program from the beginning of the window to NOW. */
-static uint64_t used_so_far(struct engine_run *run, uint64_t now)
+/* Returns the CPU time of the program from the beginning of the window to *NOW, which it sets. */
+static uint64_t used_so_far(struct engine_run *run, uint64_t *now)
 {
     uint64_t cpu = read_cpu(run, now);
     return cpu > run->window.cpu ? cpu - run->window.cpu : 0;
@@ -244,12 +253,17 @@ static double running_lately(const struct engine_run *run, uint64_t until, doubl
 
 /* Returns how much of the CPU time USED up to NOW was used up to CLOCK. If CPU time after CLOCK was
  * included, the samples after each wait would get more than they used, and those before the next
- * wait less. The same would happen if the time of the window was divided in proportion. */
+ * wait less. The same would happen if the time of the window was divided in proportion; only if this
+ * process got a CPU so late that the window is shorter than the time since CLOCK, there is nothing
+ * better. */
 static uint64_t used_until(const struct engine_run *run, uint64_t used, uint64_t clock,
                            uint64_t now)
 {
-    uint64_t until = run->delivered - run->start;
+    uint64_t until = run->delivered - run->start, begin = begin_of(run);
     double since = now > clock ? (double)(now - clock) : 0;
+    double window = clock > begin ? (double)(clock - begin) : 0;
+    if (since > window)
+        return (uint64_t)((double)used * window / (window + since));
     double length = fmax(since, FEW * run->sets.mean);
     double after = since * running_lately(run, until, length);
     return (double)used > after ? used - (uint64_t)after : 0;
@@ -292,7 +306,8 @@ void perf_window_end(struct engine_run *run, uint64_t until, bool at_once)
     if (!at_once && !is_over(run, now - begin_of(run)))
         return;
     uint64_t clock = run->start + until;
-    uint64_t used = used_until(run, used_so_far(run, now), clock, now);
+    uint64_t used = used_so_far(run, &now);
+    used = used_until(run, used, clock, now);
     double span = until > run->last ? (double)(until - run->last) : 0;
     double busy = busy_time(run, until, used);
     w->clock = clock;
@@ -379,7 +394,8 @@ void perf_window_look(struct engine_run *run, uint64_t read)
     if (w->every == 0 || !is_long(run, now))
         return;
     memmove(w->looks, w->looks + 1, (PERF_LOOKS - 1) * sizeof *w->looks);
-    w->looks[PERF_LOOKS - 1] = (struct perf_look){now, read_cpu(run, now)};
+    uint64_t cpu = read_cpu(run, &now);
+    w->looks[PERF_LOOKS - 1] = (struct perf_look){now, cpu};
     if (read > 0 && is_long(run, clock))
         w->mark = mark_at(run, clock);
 }

@@ -306,6 +306,56 @@ class Shares(unittest.TestCase):
             self.assertAlmostEqual(shown[0] / one, 1, delta=0.15)
             self.assertAlmostEqual(shown[1] / many, 1, delta=0.25)  # the kernel's time for creations counts as theirs
 
+    def crowd(self, folder):
+        """A program that starts 200 threads at once, which compute first for 3 to 15 ms, and after a
+        short sleep for 6 ms."""
+        source = r"""#define _GNU_SOURCE
+                     #include <pthread.h>
+                     #include <stdio.h>
+                     #include <time.h>
+                     #include <unistd.h>
+                     static volatile unsigned long sink;
+                     static unsigned long used[2];
+                     static unsigned long cpu(void) {
+                        struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000UL + t.tv_nsec; }
+                     #define WORK(name, at) __attribute__((noipa)) static void name(unsigned long n) { \
+                        unsigned long x = n, begin = cpu(); for (; n > 0; n--) x = x * 6364136223846793005U + 1; sink = x; \
+                        __atomic_fetch_add(&used[at], cpu() - begin, __ATOMIC_RELAXED); }
+                     WORK(first, 0) WORK(second, 1)
+                     static void *run(void *kind) {
+                        first(3000000 + 4000000 * *(int *)kind); usleep(3000); second(6000000); return NULL; }
+                     int main(void) {
+                        static int kinds[] = {0, 1, 2, 3};
+                        pthread_t threads[200];
+                        for (int i = 0; i < 200; i++) pthread_create(&threads[i], NULL, run, &kinds[i % 4]);
+                        for (int i = 0; i < 200; i++) pthread_join(threads[i], NULL);
+                        printf("first %lu second %lu\n", used[0], used[1]);
+                        return 0; }"""
+        program = os.path.join(folder, "crowd")
+        run(["gcc", "-O1", "-pthread", "-x", "c", "-o", program, "-"], input=source)
+        return program
+
+    @tool.plain_only
+    @tool.measured
+    def test_threads_that_start_at_once(self):
+        """The sampler of an ordinary user shares the CPUs with 200 threads. It opened samplers for
+        all of them, which took 0.3 s, and divided the CPU time of that time among the samples before:
+        the share of the first function was wrong by 0.05 on average."""
+        errors = []
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            sampler, crowd = shutil.copy(os.path.join(BUILD, "sampler"), folder), self.crowd(folder)
+            for i in range(3):
+                out, pbin = os.path.join(folder, f"{i}.bin"), os.path.join(folder, f"{i}.pbin")
+                said = run([sampler, "-q", "--engine", "perf", "-o", out, "--", crowd], preexec_fn=become_ordinary, cwd="/").stdout
+                run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, out])
+                rows = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--format=json", pbin]).stdout)["rows"]
+                shown = {row["function"]: row["time"] for row in rows}
+                first, second = (int(ns) for ns in re.findall("[0-9]+", said))
+                errors.append(abs(shown["first"] / (shown["first"] + shown["second"]) - first / (first + second)))
+        with tool.measurement():
+            self.assertLess(sum(errors) / 3, 0.02, errors)
+
     @tool.plain_only
     @tool.measured
     def test_rate_on_a_busy_machine(self):
