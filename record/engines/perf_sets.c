@@ -352,7 +352,7 @@ void perf_sets_close(struct perf_sets *sets)
             set->owner->own = NULL;
         close_set(sets, set);
     }
-    sets->fired = false;
+    sets->fired = sets->off = false;
     sets->closed = true;
 }
 

@@ -298,6 +298,40 @@ class Shares(unittest.TestCase):
 
     @tool.plain_only
     @tool.measured
+    def test_rate_of_whole_cpus_after_pauses(self):
+        """Switches make the sampler pause, and then new processes make it sample whole CPUs. Threads
+        got samplers again, in addition: 1000 Hz became 2400 to 7800."""
+        source = r"""#include <sys/wait.h>
+                     #include <unistd.h>
+                     static volatile unsigned long sink;
+                     static void pass(int from, int to) {
+                        char byte = 0;
+                        for (int i = 0; i < 1000 && read(from, &byte, 1) == 1 && write(to, &byte, 1) == 1; i++)
+                            for (int k = 0; k < 10000; k++) sink++; }
+                     int main(void) {
+                        for (int turn = 0; turn < 6; turn++) {
+                            int to[2], back[2];
+                            for (int i = 0; i < 10; i++) {
+                                if (fork() == 0) { execl("/bin/true", "true", NULL); _exit(1); }
+                                wait(NULL); }
+                            if (pipe(to) != 0 || pipe(back) != 0) return 1;
+                            if (fork() == 0) { close(to[1]); pass(to[0], back[1]); _exit(0); }
+                            if (fork() == 0) { close(back[1]); if (write(to[1], "", 1) == 1) pass(back[0], to[1]); _exit(0); }
+                            for (int i = 0; i < 2; i++) { close(to[i]); close(back[i]); }
+                            while (wait(NULL) > 0) { } }
+                        return 0; }"""
+        with tempfile.TemporaryDirectory() as folder:
+            program, raw = os.path.join(folder, "passes"), os.path.join(folder, "out.bin")
+            run(["gcc", "-O1", "-x", "c", "-o", program, "-"], input=source)
+            rates = []
+            for _ in range(3):
+                said = run([os.path.join(BUILD, "sampler"), "-d", "--engine", "perf", "-o", raw, "--", program]).stderr
+                rates.append(float(re.search("([0-9.]+) Hz reached", said)[1]))
+        with tool.measurement():
+            self.assertLess(max(rates), 1600)
+
+    @tool.plain_only
+    @tool.measured
     def test_many_threads_of_an_ordinary_user(self):
         """The threads inherit samplers for only a part of the time; nothing is missed because of
         the pauses."""
