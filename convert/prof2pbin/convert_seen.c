@@ -202,14 +202,24 @@ static size_t find_own(struct seen_conversion *c, const struct sighting *seen,
     return count;
 }
 
-/* As locate; some sightings in user code become sightings of the kernel. */
+static bool some_move(const struct seen_conversion *c)
+{
+    return c->weights->misplaced > 0 || c->weights->switched;
+}
+
+/* As locate; some sightings in user code become sightings of the kernel, in profiles of the engine
+ * perf. */
 static uint32_t locate_in_either(struct seen_conversion *c, const struct raw_samples *s, size_t at,
                                  const struct tracked *t, uint32_t token, uint64_t time_ns)
 {
     uint32_t location = locate(c, s, at, t->image, token);
     struct sighting seen;
-    if (kernel_share_sighting(&seen, t, s, at, time_ns) &&
-        user_share_moves(c->weights->user, t->thread, t->pid, time_ns))
+    struct cpu_weights *w = c->weights;
+    if (!kernel_share_sighting(&seen, t, s, at, time_ns) || seen.called)
+        return location;
+    bool moves = w->user != NULL && w->misplaced > 0 &&
+                 user_share_moves(w->user, t->thread, t->pid, time_ns);
+    if (moves || switch_share_moves(&w->switches, t->thread))
         return place(c, t->image, RAW_KERNEL_PC, NOW, location);
     return location;
 }
@@ -218,7 +228,7 @@ static uint32_t locate_in_either(struct seen_conversion *c, const struct raw_sam
 static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples *s, size_t at,
                              const struct tracked *t, uint32_t token, uint64_t time_ns)
 {
-    if (c->weights->user != NULL)
+    if (c->weights->kernel == NULL)
         return locate_in_either(c, s, at, t, token, time_ns);
     struct kernel_share *kernel = c->weights->kernel;
     uint32_t location = locate(c, s, at, t->image, token);
@@ -277,8 +287,8 @@ static inline bool put_thread_sample(struct seen_conversion *c, const struct raw
         return true;
     }
     uint32_t token = token_of(c, t, time_ns);
-    room->location[to] = c->weights->misplaced > 0 ? locate_truly(c, s, from, t, token, time_ns)
-                                                   : locate(c, s, from, t->image, token);
+    room->location[to] = some_move(c) ? locate_truly(c, s, from, t, token, time_ns)
+                                      : locate(c, s, from, t->image, token);
     return true;
 }
 
@@ -338,13 +348,13 @@ size_t seen_conversion_put(struct seen_conversion *c, const struct raw_samples *
     size_t to = 0;
     struct steady steady;
     uint64_t last_ns = time_ns[count - 1];
-    if (s->flags != NULL && c->weights->misplaced == 0 &&
+    if (s->flags != NULL && !some_move(c) &&
         tracker_is_steady(&c->tracker, s, first, count, thread_sample, last_ns, &steady) &&
         has_tokens(c, &steady, time_ns[0], last_ns)) {
         put_steady(c, s, thread_sample, &steady, room);
         return steady.count;
     }
-    if (c->weights->misplaced > 0)
+    if (c->weights->misplaced > 0 && c->weights->kernel != NULL)
         look_ahead(c, s, first, count, thread_sample, time_ns);
     for (size_t i = 0; i < count; i++) {
         size_t begin = to;

@@ -175,13 +175,17 @@ static void add_exact(const struct cpu_weights *w, struct weighed_thread *t, uin
         t->after_gap = t->count;
 }
 
-/* Notes a total of T, of process PID; KNOWN_NS is the one before. */
-static void note_total(const struct cpu_weights *w, const struct weighed_thread *t, uint32_t pid,
-                       uint64_t cpu_ns, uint64_t known_ns)
+/* Notes a total of T, of process PID: CPU_NS, SWITCHED_NS of it in switches. */
+static void note_total(struct cpu_weights *w, const struct weighed_thread *t, uint32_t pid,
+                       uint64_t cpu_ns, uint64_t switched_ns)
 {
-    uint64_t used_ns = cpu_ns > known_ns ? cpu_ns - known_ns : 0,
+    uint32_t thread = (uint32_t)(t - w->threads);
+    uint64_t known_ns = t->known_ns, used_ns = cpu_ns > known_ns ? cpu_ns - known_ns : 0,
              nominal_ns = t->last_ns > known_ns ? t->last_ns - known_ns : 0;
-    user_share_total(w->user, (uint32_t)(t - w->threads), pid, used_ns, nominal_ns);
+    switched_ns = switched_ns < used_ns ? switched_ns : used_ns;
+    switch_share_total(&w->switches, thread, used_ns, switched_ns);
+    if (w->user != NULL)
+        user_share_total(w->user, thread, pid, used_ns - switched_ns, nominal_ns);
 }
 
 /* CPU time is exact at totals; after the last total, it is the sum of nominal intervals. */
@@ -207,15 +211,16 @@ static void add_nominal(const struct cpu_weights *w, struct weighed_thread *t, u
     }
 }
 
+/* SWITCHED_NS: of a total, see switch_share.h. */
 static int add_thread_sample(struct cpu_weights *w, const struct tracked *tracked, uint8_t flags,
-                             uint64_t used_ns)
+                             uint64_t used_ns, uint64_t switched_ns)
 {
     struct weighed_thread *t = thread_at(w, tracked->thread);
     t->task = tracked->task;
     t->image = tracked->image;
     t->records++;
-    if (w->user != NULL && (flags & RAW_TOTAL))
-        note_total(w, t, tracked->pid, tracked->cpu_ns, t->known_ns);
+    if (w->nominal && (flags & RAW_TOTAL))
+        note_total(w, t, tracked->pid, tracked->cpu_ns, switched_ns);
     if (w->nominal)
         add_nominal(w, t, flags, used_ns, tracked->cpu_ns);
     else
@@ -352,7 +357,9 @@ static int add_sample(struct cpu_weights *w, struct tracker *tracker, const stru
         uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
         const struct tracked *tracked =
             tracker_follow(tracker, &s->thread_samples[at], flags, w->last_ns, seat, &used_ns);
-        if (add_thread_sample(w, tracked, flags, used_ns) != 0)
+        bool counts =
+            s->callers != NULL && (flags & (RAW_TOTAL | RAW_CALLER)) == (RAW_TOTAL | RAW_CALLER);
+        if (add_thread_sample(w, tracked, flags, used_ns, counts ? s->callers[at] : 0) != 0)
             return -1;
         if (w->kernel != NULL && s->flags != NULL)
             note_record(w, tracked, s, at);
@@ -1111,6 +1118,7 @@ int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct e
         result = measure_kernel(w, raw, &tracker, err);
         tracker_free(&tracker);
     }
+    w->switched = switch_share_any(&w->switches);
     return result;
 }
 
@@ -1130,6 +1138,7 @@ void cpu_weights_free(struct cpu_weights *w)
     marked_times_delete(w->marked);
     kernel_share_delete(w->kernel);
     user_share_delete(w->user);
+    switch_share_free(&w->switches);
 }
 
 const char *cpu_weights_target(const struct cpu_weights *w, const struct raw_profile *raw)

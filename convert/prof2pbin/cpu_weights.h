@@ -58,6 +58,7 @@
 #include "base/report.h"
 #include "convert/prof2pbin/kernel_share.h"
 #include "convert/prof2pbin/marked_times.h"
+#include "convert/prof2pbin/switch_share.h"
 #include "convert/prof2pbin/thread_tracker.h"
 #include "convert/prof2pbin/user_share.h"
 #include "convert/prof2pbin/weighed_thread.h"
@@ -75,6 +76,8 @@ struct cpu_weights {
     struct marked_times *marked;  /* NULL: no marks of a nominal engine */
     struct kernel_share *kernel;  /* NULL: all sightings in the kernel are correct */
     struct user_share *user;      /* NULL: the kernel was sampled */
+    struct switch_share switches; /* of the engine perf */
+    bool switched;                /* sightings are also to be moved because of switches */
     uint64_t misplaced;           /* sightings to be moved */
     uint64_t *by_image;           /* CPU time of images [ns] */
     uint64_t last_ns;             /* time of the last sample */

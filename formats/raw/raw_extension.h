@@ -111,9 +111,11 @@ enum raw_jit { RAW_JIT_TEXT /* of /tmp/perf-PID.map */, RAW_JIT_DUMP, RAW_JITS }
 
 /* Flags of a thread sample. */
 enum {
-    RAW_RAN = 1,    /* the thread was running; otherwise it waited at its PC */
-    RAW_TOTAL = 2,  /* not a sighting: only the CPU time of the thread */
-    RAW_CALLER = 4, /* its PC is in the kernel; the PC of the calling user code is recorded too */
+    RAW_RAN = 1,   /* the thread was running; otherwise it waited at its PC */
+    RAW_TOTAL = 2, /* not a sighting: only the CPU time of the thread */
+    /* its PC is in the kernel; the PC of the calling user code is recorded too. With RAW_TOTAL: CPU
+     * time of switches instead of this PC [ns] */
+    RAW_CALLER = 4,
     /* 8 is reserved for a stack */
     RAW_SAME_CPU = 16, /* the sampler ran on its CPU: a page fault appears as user code */
     RAW_FAULT = 32,    /* with RAW_CALLER: a page fault, not a system call */

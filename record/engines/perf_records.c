@@ -20,6 +20,8 @@ static const uint64_t ticks_every = SECOND / 10;
 static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
 
 static const uint64_t max_switch = 10000; /* what a switch costs at most [ns] */
+/* the same for a thread that goes to sleep, and wakes */
+static const uint64_t max_switching = 20000;
 
 /* Bodies of records, which follow the header. */
 struct sample_body {
@@ -78,12 +80,26 @@ static uint64_t uncounted(const struct perf_thread *thread, uint64_t cpu)
     return (uint64_t)fmin(fmax(lack, 0), (double)(thread->run.turns * max_switch));
 }
 
+/* Returns how much of the CPU time CPU of THREAD was used in switches, during which no event counts:
+ * its counters show COUNTED. More than so many switches can cost may be something else. While
+ * samplers pause because of switches, samples in the kernel are too many by about as much. */
+static uint64_t switching(const struct engine_run *run, const struct perf_thread *thread,
+                          uint64_t cpu, uint64_t counted)
+{
+    if ((run->setup.kernel && run->switches.part < 1) || thread->looked <= thread->born ||
+        thread->end <= thread->looked || counted == 0 || cpu <= counted)
+        return 0;
+    double turns = (double)thread->run.turns * (double)(thread->end - thread->born) /
+                   (double)(thread->looked - thread->born);
+    return (uint64_t)fmin((double)(cpu - counted), turns * (double)max_switching);
+}
+
 /* Adds the total of THREAD to the window. Takes THREAD, which has been removed from the table. */
 static void add_total(struct engine_run *run, struct perf_thread *thread)
 {
-    uint64_t cpu = thread->exact, all = thread->used;
+    uint64_t cpu = thread->exact, all = thread->used, counted;
     cpu += thread->final ? 0 : perf_thread_counted(thread);
-    cpu = cpu > thread->before ? cpu - thread->before : 0;
+    counted = cpu = cpu > thread->before ? cpu - thread->before : 0;
     /* the CPU time of the leader can be read until the process is waited for */
     if (!thread->final && (!thread->ended || (thread->tid == thread->pid && !thread->outlived)))
         all = later(all, used(thread));
@@ -92,12 +108,15 @@ static void add_total(struct engine_run *run, struct perf_thread *thread)
     else if (all == 0)
         cpu += uncounted(thread, cpu);
     run->counted += cpu;
-    perf_window_add(run, &(struct perf_entry){.time = perf_time(run, thread->end),
-                                              .total = true,
-                                              .thread = thread,
-                                              .pc = thread->pc,
-                                              .cpu = cpu,
-                                              .flags = RAW_TOTAL});
+    uint64_t switched = switching(run, thread, cpu, counted);
+    perf_window_add(
+        run, &(struct perf_entry){.time = perf_time(run, thread->end),
+                                  .total = true,
+                                  .thread = thread,
+                                  .pc = thread->pc,
+                                  .cpu = cpu,
+                                  .caller = switched,
+                                  .flags = (uint8_t)(RAW_TOTAL | (switched > 0 ? RAW_CALLER : 0))});
 }
 
 /* Finishes THREAD, whose CPU time is complete. */

@@ -1130,8 +1130,9 @@ class KernelShare(Case):
             self.assertAlmostEqual(sums[True] / sum(sums.values()), part, delta=0.002)
 
     def user_only(self, threads, ticked=None, total=False):
-        """Processes TICKED (None: all) have ticks; TOTAL: the kernel time of the run is known. Converts what the perf engine of an ordinary user records in 8 s: THREADS are (pid, tid,
-        the kernel's part of each half), and use a CPU each. The CPU time of every 10 ms is divided
+        """Converts what the perf engine of an ordinary user records in 8 s: THREADS are (pid, tid,
+        the kernel's part of each half), and use a CPU each. Processes TICKED (None: all) have
+        ticks; TOTAL: the kernel time of the run is known. The CPU time of every 10 ms is divided
         among the sightings in it. Returns the CPU time of each tid in user code in each half, and
         in the kernel [s]."""
         rng, n = random.Random(12), 8000
@@ -1188,6 +1189,28 @@ class KernelShare(Case):
             sums = self.user_only([(1, 1, (0.1, 0.1)), (2, 2, (0.6, 0.6)), (3, 3, (0.6, 0.6))], ticked, total=True)
             for tid, part in (1, 0.1), (2, 0.6), (3, 0.6):
                 self.assertAlmostEqual(sums[tid][2], 8 * part, delta=0.4, msg=(ticked, tid))
+
+    def test_switches_between_threads(self):
+        """No event sees the kernel switch between threads: of a thread, this is 12 % of the CPU time,
+        which goes from its user code to the kernel, and of another one 0.1 %, which stays."""
+        rng, n = random.Random(3), 4000
+        ext = Extended({"engine": "perf", "frequency": "1000"}, [Image(1, "/bin/a")], [Mapping(0, 0x1000, 0x8000, "/bin/a")],
+                       [Task(1, 1), Task(2, 1)])
+        samples, seen = [], collections.Counter()
+        for i in range(n):
+            kernel = i % 2 == 0 and rng.random() < 0.2
+            seen[1 + i % 2, kernel] += 1
+            where = (KERNEL, RAN | CALLER, 0x8ff0) if kernel else (0x1000, RAN, 0)
+            samples.append(Sample(1, [Thread(1 + i % 2, where[0], (1 + i // 2) * MS, *where[1:])]))
+        samples += [Sample(1, [Thread(tid, 0x1000, n // 2 * MS, TOTAL | CALLER, n // 2 * lack)]) for tid, lack in ((1, MS * 12 // 100), (2, MS // 1000))]
+        profile = self.convert(run_of(samples), [i * MS for i in range(n + 2)], ext)
+        self.assertEqual(sum(e[2] for s in profile.samples for e in s.entries), n * MS)
+        found = collections.Counter((profile.threads[e[0]].tid, profile.locations[e[1]].pc >= KERNEL_HALF)
+                                    for s in profile.samples for e in s.entries)
+        self.assertEqual(found[2, True], 0)
+        self.assertAlmostEqual(found[1, False], 0.88 * seen[1, False], delta=2)
+        called = [l for l, c in profile.callers.items() if profile.locations[c].pc == 0x1000]
+        self.assertEqual(len(called), 1)
 
     def test_page_faults_stay_where_system_calls_are_too_many(self):
         """Page faults at one place are 30 %, system calls 5 %. From other CPUs, more than half of
