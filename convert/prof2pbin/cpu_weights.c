@@ -219,12 +219,13 @@ static int add_thread_sample(struct cpu_weights *w, const struct tracked *tracke
     t->task = tracked->task;
     t->image = tracked->image;
     t->records++;
-    if (w->nominal && (flags & RAW_TOTAL))
-        note_total(w, t, tracked->pid, tracked->cpu_ns, switched_ns);
-    if (w->nominal)
+    if (w->nominal) {
+        if (flags & RAW_TOTAL)
+            note_total(w, t, tracked->pid, tracked->cpu_ns, switched_ns);
         add_nominal(w, t, flags, used_ns, tracked->cpu_ns);
-    else
+    } else {
         add_exact(w, t, flags, used_ns);
+    }
     if ((t->total_ns | t->weight | used_ns) > MAX_CPU_NS)
         return -1;
     if (t->image != RAW_NO_IMAGE)

@@ -31,7 +31,7 @@ void switch_share_total(struct switch_share *share, uint32_t thread, uint64_t cp
         share->threads[share->count] =
             (struct switched){.due = (uint32_t)share->count * UINT32_C(0x9E3779B1) * 0x1p-32};
     share->threads[thread].cpu += (double)cpu_ns;
-    share->threads[thread].lack += (double)(lack_ns < cpu_ns ? lack_ns : cpu_ns);
+    share->threads[thread].lack += (double)lack_ns;
 }
 
 static double part_of(const struct switched *thread)

@@ -22,7 +22,8 @@ struct switch_share {
 };
 
 void switch_share_free(struct switch_share *share);
-/* First pass: THREAD has used CPU_NS since its previous total, LACK_NS of it in switches. */
+/* First pass: THREAD has used CPU_NS since its previous total, LACK_NS of it (at most all) in
+ * switches. */
 void switch_share_total(struct switch_share *share, uint32_t thread, uint64_t cpu_ns,
                         uint64_t lack_ns);
 /* After the first pass: returns whether sightings of some thread are to be moved. */
