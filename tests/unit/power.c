@@ -9,7 +9,7 @@
 #include "record/clock.h"
 #include "record/power.h"
 
-enum { STEP = 10000000 }; /* of the simulated clock [ns] */
+enum { STEP = 10000000 };             /* of the simulated clock [ns] */
 enum { STEPS = 16, FINE_STEPS = 64 }; /* in which an update is located; expected, for a period */
 
 /* The behaviour of the sources below during a run. */
