@@ -99,9 +99,12 @@ struct engine_result {
     bool gave_way; /* the rate was reduced for max_overhead */
     /* because of max_overhead, whole CPUs were sampled while threads were created fast */
     bool wide;
-    bool sparse;       /* ... or threads were sampled for only part of the time */
-    bool throttled;    /* the rate was reduced by a limit of the kernel */
-    bool user_only;    /* time in the kernel was not sampled: ticks show how much there was */
+    bool sparse;    /* ... or threads were sampled for only part of the time */
+    bool throttled; /* the rate was reduced by a limit of the kernel */
+    bool user_only; /* time in the kernel was not sampled: ticks show how much there was */
+    /* in this case: the part of CPU time in user code, without the time of switches between threads,
+     * according to how rare the samples were; 0: unknown */
+    double user_part;
     uint64_t wall;     /* from start to end [ns] */
     uint64_t attached; /* CPU time of attached processes and their children [ns]; 0: unknown */
     uint64_t user;     /* CPU time of the program and of all processes it has waited for ... */

@@ -530,6 +530,8 @@ int recorder_finish(struct recorder *r, const struct engine_result *result,
         return failed ? -1 : 0;
     r->failed = false; /* the profile gets the data recorded so far */
     facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
+    if (result->user_part > 0)
+        facts_add(&r->facts, "user_part", mem_printf("%.6g", result->user_part));
     if (r->options->command != NULL && r->options->engine.follow && !failed)
         /* otherwise, it is not the CPU time of the sampled processes */
         add_times(r, result);

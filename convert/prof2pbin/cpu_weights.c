@@ -185,7 +185,7 @@ static void note_total(struct cpu_weights *w, const struct weighed_thread *t, ui
     switched_ns = switched_ns < used_ns ? switched_ns : used_ns;
     switch_share_total(&w->switches, thread, used_ns, switched_ns);
     if (w->user != NULL)
-        user_share_total(w->user, thread, pid, used_ns - switched_ns, nominal_ns);
+        user_share_total(w->user, thread, pid, used_ns, switched_ns, nominal_ns);
 }
 
 /* CPU time is exact at totals; after the last total, it is the sum of nominal intervals. */

@@ -20,6 +20,9 @@ static const double least_bin = 1e8; /* the engine reads ticks every 0.1 s */
 static const double least_due = -64;
 /* of the part in user code according to sightings: their share is wrong by up to 0.1 */
 static const double found_variance = 0.05 * 0.05;
+/* Standard errors of the kernel's part besides chance: by samples; and by both as multiples of the
+ * part used in switches, around which the kernel accepts interrupts late. */
+static const double sampled_error = 0.01, sampled_late = 0.2, ticks_late = 0.8;
 static const double default_tick = 4e6, min_tick = 1e5, max_tick = 1e8; /* [ns] */
 
 /* CPU time: all of it, and what sightings represent before they are scaled to it [ns]. */
@@ -49,6 +52,7 @@ struct user_share {
     struct user_process *processes; /* [by number of a pid, last: all others] */
     bool others;                    /* the ticks of all others are known */
     size_t totals;                  /* records so far */
+    double cpu, switched;           /* their sums [ns] */
     double bin;                     /* [ns] */
     size_t bins;
     double *kernel;         /* [bins]: the kernel's part of the CPU time */
@@ -234,13 +238,15 @@ static double user_part(const struct user_share *share, uint32_t process, uint64
 }
 
 void user_share_total(struct user_share *share, uint32_t thread, uint32_t pid, uint64_t cpu_ns,
-                      uint64_t nominal_ns)
+                      uint64_t switched_ns, uint64_t nominal_ns)
 {
     const struct raw_extension *ext = share->ext;
     size_t at = share->totals++;
     struct user_thread *t = thread_at(share, thread);
     t->process = process_of(share, pid);
-    t->own.cpu += (double)cpu_ns;
+    share->cpu += (double)cpu_ns;
+    share->switched += (double)switched_ns;
+    t->own.cpu += (double)(cpu_ns - switched_ns);
     t->own.nominal += (double)(at < ext->nominal_count ? ext->nominal_ns[at] : nominal_ns);
 }
 
@@ -314,13 +320,38 @@ static void scale_to(struct user_share *share, double user)
     }
 }
 
+static double squared(double x)
+{
+    return x * x;
+}
+
+/* The variance of the kernel's part KERNEL according to COUNT ticks. */
+static double ticks_variance(const struct user_share *share, double kernel, double count)
+{
+    double late = share->cpu > 0 ? ticks_late * share->switched / share->cpu : 0;
+    return kernel * (1 - kernel) / count + squared(late);
+}
+
+/* The number of the SEEN sightings that represent time in the kernel. */
+static double all_kernel(const struct user_share *share, double seen)
+{
+    double user = share->ext->facts.user_part, ticks = raw_share_kernel(share->ticks);
+    if (!(user > 0 && user <= 1) || !(share->cpu > 0))
+        return -raw_ticks_surplus((struct raw_share){.all = seen}, share->ticks);
+    double late = sampled_late * share->switched / share->cpu;
+    /* the lengths of intervals are random, as well as which ones end in the kernel */
+    double by_samples = 2 * user * (1 - user) / seen + squared(sampled_error) + squared(late);
+    double by_ticks = ticks_variance(share, ticks, share->ticks.all + MORE);
+    return seen * ((1 - user) * by_ticks + ticks * by_samples) / (by_ticks + by_samples);
+}
+
 /* Returns the mean of FOUND, the part of P in user code according to its sightings, and of what its
  * ticks show, weighted by their variances. */
 static double with_ticks(const struct user_share *share, const struct user_process *p, double found)
 {
     double more = p->ticks.kernel + MORE * raw_share_kernel(share->ticks), n = p->ticks.all + MORE,
            kernel = more / n;
-    double variance = kernel * (1 - kernel) / n;
+    double variance = ticks_variance(share, kernel, n);
     return (found * variance + (1 - kernel) * found_variance) / (variance + found_variance);
 }
 
@@ -345,16 +376,16 @@ static void correct_processes(struct user_share *share)
 
 uint64_t user_share_settle(struct user_share *share)
 {
-    struct raw_share seen = {0};
+    double seen = 0;
     for (size_t i = 0; i < share->thread_count; i++)
-        seen.all += share->threads[i].seen;
-    double lack = -raw_ticks_surplus(seen, share->ticks);
+        seen += share->threads[i].seen;
+    double lack = all_kernel(share, seen);
     if (!(lack > 0))
         return 0;
     find_factors(share);
-    scale_to(share, seen.all - lack);
+    scale_to(share, seen - lack);
     correct_processes(share);
-    scale_to(share, seen.all - lack);
+    scale_to(share, seen - lack);
     return (uint64_t)(lack + 0.5);
 }
 

@@ -186,7 +186,8 @@ struct raw_facts {
     double baseline_w;    /* idle power [W] */
     uint64_t cpus;
     uint64_t cpu_ns; /* CPU time of the program and all processes that it waited for, 0: unknown */
-    uint64_t system_ns;   /* of it, in the kernel, by its ticks; 0: not recorded */
+    uint64_t system_ns; /* of it, in the kernel, by its ticks; 0: not recorded */
+    double user_part;   /* of the CPU time without switches, by the number of samples; 0: unknown */
     uint64_t page_faults; /* number of page faults of the same processes */
     uint64_t tick_ns;     /* between two ticks of the kernel */
     /* Aggregated: sums over samples in the kernel, which are among those outside every VMMap, and

@@ -37,7 +37,7 @@ static const struct {
     FACT(reached, 'f'),        FACT(baseline_w, 'f'),   FACT(cpus, 'u'),
     FACT(cpu_ns, 'u'),         FACT(tick_ns, 'u'),      FACT(kernel_samples, 'u'),
     FACT(kernel_current, 'f'), FACT(idle_current, 'f'), FACT(page_faults, 'u'),
-    FACT(system_ns, 'u'),
+    FACT(system_ns, 'u'),      FACT(user_part, 'f'),
 #undef FACT
 };
 

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -31,6 +30,8 @@ static const double min_brake = 1.25,
                     max_brake = 4; /* factors by which intervals grow at a check */
 static const uint64_t enough =
     500; /* sightings that show the rate well: the first check is earlier */
+/* CPU time in mean intervals that shows the part in user code */
+static const double intervals = 100;
 /* after the creation of a thread, read the rings often */
 static const uint64_t thread_start = SECOND / 50;
 /* at low rates, the time until new threads are looked at again */
@@ -561,6 +562,7 @@ static uint64_t count_from_now(struct engine_run *run)
         t->before = perf_thread_counted(t);
         process_thread_run((pid_t)t->pid, (pid_t)t->tid, &t->run);
         t->base = t->run.cpu;
+        t->turns = t->run.turns;
     }
     place = 0;
     for (struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;) {
@@ -617,6 +619,19 @@ static void take_all(struct engine_run *run)
     }
 }
 
+/* Returns the part of the CPU time in user code: a sample that would be in the kernel is not taken,
+ * so that samples represent less than the CPU time SAMPLED while samplers were on [ns]. Samples of
+ * whole CPUs and those of only some threads do not show this, nor do a few samples. */
+static double user_part(const struct engine_run *run, uint64_t sampled, uint64_t cpu)
+{
+    const struct engine_result *r = run->result;
+    if (run->setup.kernel || r->wide || r->sparse || r->lost > 0 || r->throttled ||
+        (double)sampled < intervals * run->sets.mean)
+        return 0;
+    double dilution = perf_switch_dilution(run, run->switches.all, (double)cpu);
+    return fmin(run->spans / (double)sampled * dilution, 1);
+}
+
 static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
                      struct engine_result *result)
 {
@@ -637,7 +652,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     tick(run);
     run->own_before = own_cpu(); /* a lower rate would not have made the start any cheaper */
     loop(run);
-    uint64_t cpu = perf_program_cpu(run);
+    uint64_t cpu = perf_program_cpu(run), sampled = perf_switch_sampled(run, cpu);
     uint64_t end = perf_read_all(run);
     /* their end was noticed some ms later */
     bool all_ended = run->attached && run->threads.processes.count == 0 && run->ended_at > 0;
@@ -661,6 +676,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     uint64_t switches = run->attached ? 0 : reap(run);
     perf_wide_result(run, result);
     perf_switch_result(&run->switches, run->options->follow ? switches : 0, result);
+    result->user_part = user_part(run, sampled, cpu);
 }
 
 static pid_t perf_pid(const struct engine_run *run)

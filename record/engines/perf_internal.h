@@ -36,6 +36,8 @@ struct perf_switch {
     /* recent switches, and CPU time of the program in which they happened [ns] */
     double switches, cpu;
     double all, cost; /* since the start: number of switches, and their cost [ns] */
+    /* CPU time of the program: when samplers were last turned off, and while they were off [ns] */
+    uint64_t cpu_off, off;
 };
 
 /* Samplers of whole CPUs. All zero before perf_wide_start. */
@@ -95,8 +97,9 @@ struct engine_run {
     uint64_t worked, next_tick;
     /* totals when the rate was last checked */
     uint64_t own_before, cpu_before, sightings_before, creations_before;
-    /* number of samples that counted so far */
+    /* number of samples that counted so far, and the CPU time that they represent [ns] */
     uint64_t sightings;
+    double spans;
     double interrupt;    /* cost of the interrupt of a sample for the program [ns] */
     int stop_signal;     /* with which the terminal stopped the job; 0: none ... */
     uint64_t stop_until; /* ... and until when this process expects the program to stop */
@@ -169,6 +172,12 @@ void perf_switch_free(struct perf_switch *s);
 /* Counts switches from time to time, and turns samplers on and off when it is time; NOW
  * [CLOCK_MONOTONIC]. */
 void perf_switch_work(struct engine_run *run, uint64_t now);
+/* Returns the CPU time of the program in which samplers were on, if its total is CPU [ns]. */
+uint64_t perf_switch_sampled(const struct engine_run *run, uint64_t cpu);
+/* Samplers make switches take longer. While they are on, this dilutes user code in the CPU time that
+ * events count. Returns the factor for what samples show of the user code of a thread (or several)
+ * which has used CPU ns, in TURNS on a CPU: >= 1, and 1 if there were no pauses. */
+double perf_switch_dilution(const struct engine_run *run, double turns, double cpu);
 /* Notes that THREAD has ended. */
 void perf_switch_ended(struct perf_switch *s, const struct perf_thread *thread);
 /* Sets the number of switches and their cost in RESULT. SWITCHES: of the whole program; 0: the

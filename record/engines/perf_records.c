@@ -80,18 +80,30 @@ static uint64_t uncounted(const struct perf_thread *thread, uint64_t cpu)
     return (uint64_t)fmin(fmax(lack, 0), (double)(thread->run.turns * max_switch));
 }
 
+/* Returns how often THREAD has got a CPU in the run, as far as is known when it was last looked at. */
+static double turns_of(const struct engine_run *run, const struct perf_thread *thread)
+{
+    uint64_t begin = thread->born > 0 ? thread->born : run->start;
+    uint64_t end = thread->end > thread->looked ? thread->end : thread->looked;
+    if (thread->looked <= begin)
+        return 0;
+    return (double)(thread->run.turns - thread->turns) * (double)(end - begin) /
+           (double)(thread->looked - begin);
+}
+
 /* Returns how much of the CPU time CPU of THREAD was used in switches, during which no event counts:
- * its counters show COUNTED. More than so many switches can cost may be something else. While
- * samplers pause because of switches, samples in the kernel are too many by about as much. */
+ * its counters show COUNTED. More than so many switches can cost may be something else. Less what
+ * samplers add to the kernel's part while they are on, if they pause. */
 static uint64_t switching(const struct engine_run *run, const struct perf_thread *thread,
                           uint64_t cpu, uint64_t counted)
 {
-    if ((run->setup.kernel && run->switches.part < 1) || thread->looked <= thread->born ||
-        thread->end <= thread->looked || counted == 0 || cpu <= counted)
+    if (counted == 0 || cpu <= counted)
         return 0;
-    double turns = (double)thread->run.turns * (double)(thread->end - thread->born) /
-                   (double)(thread->looked - thread->born);
-    return (uint64_t)fmin((double)(cpu - counted), turns * (double)max_switching);
+    double turns = turns_of(run, thread);
+    double lack = fmin((double)(cpu - counted), turns * (double)max_switching);
+    if (run->setup.kernel) /* otherwise, samples do not show the kernel's part */
+        lack -= (double)counted * (perf_switch_dilution(run, turns, (double)counted) - 1);
+    return (uint64_t)fmax(lack, 0);
 }
 
 /* Adds the total of THREAD to the window. Takes THREAD, which has been removed from the table. */
@@ -386,6 +398,7 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
         caller = body->user_ip;
     thread->pc = body->ip;
     run->sightings++;
+    run->spans += span;
     uint64_t changed = find_process(run, body->pid, time)->changed;
     perf_window_add(
         run, &(struct perf_entry){.time = time,

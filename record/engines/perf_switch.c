@@ -28,6 +28,9 @@ static const double memory = 0.75; /* factor for the counts of earlier checks */
 static const double weight = 0.1;  /* of a single measurement in the mean cost */
 /* [ns] a measurement that took longer was interrupted */
 static const double max_cost = 30000;
+/* of what a sampler adds to the cost of a switch, the part that events count: its timer is started
+ * while they count, and stopped when they no longer do */
+static const double within = 0.5;
 static const double min_timer = 50000; /* [ns] the timer must not fire while it is measured */
 static const double min_part = 1. / 16, max_part = 0.9;
 static const double min_on = 2e6; /* [ns] mean */
@@ -152,11 +155,20 @@ static void set_each(struct engine_run *run, bool each)
             perf_set_open(&run->sets, t, false);
 }
 
+static bool is_off(const struct engine_run *run)
+{
+    return run->sets.off || run->sets.closed;
+}
+
 /* Turns samplers on or off. Samplers that are off are still inherited: if this costs too much, they
  * are closed. */
 static void turn(struct engine_run *run, bool on)
 {
-    uint64_t begin = clock_now();
+    uint64_t begin = clock_now(), cpu = perf_program_cpu(run);
+    if (on && is_off(run))
+        run->switches.off += cpu - run->switches.cpu_off;
+    if (!on && !is_off(run))
+        run->switches.cpu_off = cpu;
     if (on && run->sets.closed)
         perf_reopen(run);
     if (!on && run->wide.part < 1)
@@ -164,11 +176,6 @@ static void turn(struct engine_run *run, bool on)
     else
         perf_sets_turn(&run->sets, on);
     run->switches.turning = clock_now() - begin;
-}
-
-static bool is_off(const struct engine_run *run)
-{
-    return run->sets.off || run->sets.closed;
 }
 
 /* Turns samplers on or off if it is time, and determines when it is time again. */
@@ -208,6 +215,29 @@ void perf_switch_work(struct engine_run *run, uint64_t now)
     }
     s->part = run->wide.on ? 1 : fmin(s->allowed, run->wide.part);
     take_turns(run, now);
+}
+
+uint64_t perf_switch_sampled(const struct engine_run *run, uint64_t cpu)
+{
+    const struct perf_switch *s = &run->switches;
+    uint64_t off = s->off + (is_off(run) && cpu > s->cpu_off ? cpu - s->cpu_off : 0);
+    return cpu > off ? cpu - off : 0;
+}
+
+/* A turn takes X while samplers are off, and MORE longer while they are on: TURNS = ON / (X + MORE) +
+ * OFF / X, where ON and OFF are parts of the CPU time. What is found in the kernel while they are on
+ * is too much by MORE / (X + MORE). */
+double perf_switch_dilution(const struct engine_run *run, double turns, double cpu)
+{
+    const struct perf_switch *s = &run->switches;
+    double more = within * fmax(s->sampled - s->counted, 0);
+    if ((s->off == 0 && !is_off(run)) || !(turns >= 1) || !(cpu > 0) || !(more > 0))
+        return 1;
+    uint64_t all = perf_program_cpu(run);
+    double part = all > 0 ? (double)perf_switch_sampled(run, all) / (double)all : 1;
+    double off = (1 - part) * cpu, b = cpu - turns * more;
+    double x = (b + sqrt(b * b + 4 * turns * off * more)) / (2 * turns);
+    return part + (1 - part) * (x + more) / x;
 }
 
 void perf_switch_ended(struct perf_switch *s, const struct perf_thread *thread)

@@ -45,6 +45,7 @@ struct perf_thread {
     uint64_t before;        /* CPU time that its counters had reported then [ns] */
     struct process_run run; /* counts of the scheduler when its switches were last counted ... */
     uint64_t looked;        /* ... at this time [CLOCK_MONOTONIC] */
+    uint64_t turns;         /* on a CPU before it was attached to */
     uint64_t nominal;       /* the sum of the intervals of its samples [ns] */
     double span;            /* CPU time that its sightings in a window represent [ns] ... */
     size_t sightings;       /* ... and the number of these sightings */

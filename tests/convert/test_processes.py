@@ -1190,6 +1190,26 @@ class KernelShare(Case):
             for tid, part in (1, 0.1), (2, 0.6), (3, 0.6):
                 self.assertAlmostEqual(sums[tid][2], 8 * part, delta=0.4, msg=(ticked, tid))
 
+    def test_kernel_part_by_the_number_of_samples(self):
+        """By 1000 ticks, the kernel's part is 4 %; by the number of samples, 20 %. The mean is weighted by
+        variances. In a thread that is switched all the time (10 % of its CPU time), ticks miss much."""
+        n = 4000
+        for switched in (0, 0.1):
+            ext = Extended({"engine": "perf", "frequency": "1000", "tick_ns": str(self.TICK), "user_part": "0.8"},
+                           [Image(1, "/bin/a")], [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
+            ext.ticks = [(1, (i + 1) * 100 * MS, 24 * self.TICK, self.TICK, 0) for i in range(n // 100)]
+            samples = [Sample(1, [Thread(1, 0x1000, (i + 1) * MS, RAN)]) for i in range(n)]
+            total = (TOTAL | CALLER, int(switched * n) * MS) if switched else (TOTAL,)
+            samples.append(Sample(1, [Thread(1, 0x1000, n * MS, *total)]))
+            ext.nominal = [n * MS]
+            profile = self.convert(run_of(samples), [i * MS for i in range(n + 1)], ext)
+            user = sum(ns for s in profile.samples for _, location, ns in s.entries
+                       if profile.locations[location].pc < KERNEL_HALF) / n / MS
+            by_samples = 2 * 0.8 * 0.2 / n + 0.01 ** 2 + (0.2 * switched) ** 2
+            by_ticks = 0.04 * 0.96 / 1000 + (0.8 * switched) ** 2
+            kernel = (0.2 / by_samples + 0.04 / by_ticks) / (1 / by_samples + 1 / by_ticks)
+            self.assertAlmostEqual(user, (1 - switched) * (1 - kernel), delta=0.004)
+
     def test_switches_between_threads(self):
         """No event sees the kernel switch between threads: of a thread, this is 12 % of the CPU time,
         which goes from its user code to the kernel, and of another one 0.1 %, which stays."""
