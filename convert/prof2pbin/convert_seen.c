@@ -218,7 +218,7 @@ static uint32_t locate_in_either(struct seen_conversion *c, const struct raw_sam
     if (!kernel_share_sighting(&seen, t, s, at, time_ns) || seen.called)
         return location;
     bool moves = w->user != NULL && w->misplaced > 0 &&
-                 user_share_moves(w->user, t->thread, t->pid, time_ns);
+                 user_share_moves(w->user, t->thread, time_ns);
     if (moves || switch_share_moves(&w->switches, t->thread))
         return place(c, t->image, RAW_KERNEL_PC, NOW, location);
     return location;

@@ -9,13 +9,13 @@
 #include "base/intern.h"
 #include "base/memory.h"
 #include "convert/prof2pbin/call_places.h"
+#include "convert/prof2pbin/first_remainder.h"
 #include "convert/prof2pbin/missing_places.h"
 #include "formats/raw/raw_ticks.h"
 
 /* ticks of the program's share that are added to those of a window */
 enum { FEW = 6 };
 static const double min_sightings = 100; /* least number of sightings on a side for a comparison */
-static const double default_tick = 4e6, min_tick = 1e5, max_tick = 1e8; /* [ns] */
 
 /* Sightings on the CPU of the sampler, or on another CPU. */
 struct cpu_sightings {
@@ -72,16 +72,6 @@ struct kernel_share {
     size_t location_count, location_capacity;
 };
 
-static int compare_ticks(const void *left, const void *right)
-{
-    const struct raw_ticks *const *a = left, *const *b = right;
-    if ((*a)->pid != (*b)->pid)
-        return (*a)->pid < (*b)->pid ? -1 : 1;
-    if ((*a)->time != (*b)->time)
-        return (*a)->time < (*b)->time ? -1 : 1;
-    return *a < *b ? -1 : *a > *b;
-}
-
 static void add_window(struct kernel_share *share, uint64_t until, struct raw_share ticks)
 {
     *MEM_APPEND(share->windows, share->window_count, share->window_capacity) = (struct window){
@@ -98,12 +88,6 @@ static uint32_t add_pid(struct kernel_share *share, uint32_t pid)
     return number;
 }
 
-static double tick_of(const struct raw_extension *ext)
-{
-    double tick = (double)ext->facts.tick_ns;
-    return tick >= min_tick && tick <= max_tick ? tick : default_tick;
-}
-
 static struct raw_share ticks_of(const struct raw_ticks *ticks, double tick)
 {
     double kernel = raw_ticks_system(ticks) / tick;
@@ -113,7 +97,7 @@ static struct raw_share ticks_of(const struct raw_ticks *ticks, double tick)
 /* Each process ends with a window without ticks, for sightings after the last record. */
 static void add_windows(struct kernel_share *share, const struct raw_ticks **order, size_t count)
 {
-    double tick = tick_of(share->ext);
+    double tick = raw_ticks_length(&share->ext->facts);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || order[i]->pid != order[i - 1]->pid)
             add_pid(share, order[i]->pid);
@@ -129,11 +113,8 @@ struct kernel_share *kernel_share_new(const struct raw_extension *ext)
     if (ext->tick_count == 0 || raw_facts_engine(&ext->facts, "perf"))
         return NULL;
     struct kernel_share *share = mem_zalloc(1, sizeof *share);
-    const struct raw_ticks **order = mem_alloc(ext->tick_count * sizeof(struct raw_ticks *));
+    const struct raw_ticks **order = raw_ticks_in_order(ext);
     share->ext = share->places.ext = ext;
-    for (size_t i = 0; i < ext->tick_count; i++)
-        order[i] = &ext->ticks[i];
-    qsort(order, ext->tick_count, sizeof *order, compare_ticks);
     add_windows(share, order, ext->tick_count);
     free(order);
     return share;
@@ -173,15 +154,13 @@ static struct window *window_at(struct kernel_share *share, uint32_t pid, uint64
     return &share->windows[*now];
 }
 
-/* Starts each thread at a different remainder, so that rounding does not go in the same direction
- * for all threads that are seen only a few times. */
 static struct thread_share *thread_at(struct kernel_share *share, uint32_t number)
 {
     mem_reserve(&share->threads, &share->thread_capacity, (size_t)number + 1,
                 sizeof *share->threads);
     while (share->thread_count <= number) {
         size_t i = share->thread_count++;
-        uint32_t odd = (uint32_t)i * UINT32_C(0x9E3779B1);
+        uint32_t odd = first_remainder((uint32_t)i);
         share->threads[i] = (struct thread_share){
             .odd = odd, .odd_fault = odd, .odd_user = odd, .odd_missing = odd};
     }
@@ -247,7 +226,7 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen,
 static bool is_credible(const struct kernel_share *share, const struct program *p, double lack)
 {
     return fault_places_explain(share->ext->facts.page_faults, lack,
-                                p->ticks.all * tick_of(share->ext));
+                                p->ticks.all * raw_ticks_length(&share->ext->facts));
 }
 
 /* Divides the excess on other CPUs into system calls and page faults. On the CPU of the sampler,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "convert/prof2pbin/first_remainder.h"
 
 static const double worth = 0.002; /* least part of the CPU time that is moved */
 
@@ -19,8 +20,6 @@ void switch_share_free(struct switch_share *share)
     *share = (struct switch_share){0};
 }
 
-/* Starts each thread at a different remainder, so that rounding does not go in the same direction
- * for all threads. */
 void switch_share_total(struct switch_share *share, uint32_t thread, uint64_t cpu_ns,
                         uint64_t lack_ns)
 {
@@ -29,7 +28,7 @@ void switch_share_total(struct switch_share *share, uint32_t thread, uint64_t cp
     mem_reserve(&share->threads, &share->capacity, (size_t)thread + 1, sizeof *share->threads);
     for (; share->count <= thread; share->count++)
         share->threads[share->count] =
-            (struct switched){.due = (uint32_t)share->count * UINT32_C(0x9E3779B1) * 0x1p-32};
+            (struct switched){.due = first_remainder((uint32_t)share->count) * 0x1p-32};
     share->threads[thread].cpu += (double)cpu_ns;
     share->threads[thread].lack += (double)lack_ns;
 }

@@ -7,6 +7,7 @@
 
 #include "base/intern.h"
 #include "base/memory.h"
+#include "convert/prof2pbin/first_remainder.h"
 #include "formats/raw/raw_ticks.h"
 
 enum {
@@ -23,7 +24,6 @@ static const double found_variance = 0.05 * 0.05;
 /* Standard errors of the kernel's part besides chance: by samples; and by both as multiples of the
  * part used in switches, around which the kernel accepts interrupts late. */
 static const double sampled_error = 0.01, sampled_late = 0.2, ticks_late = 0.8;
-static const double default_tick = 4e6, min_tick = 1e5, max_tick = 1e8; /* [ns] */
 
 /* CPU time: all of it, and what sightings represent before they are scaled to it [ns]. */
 struct represented {
@@ -62,22 +62,6 @@ struct user_share {
 };
 
 /* ---- ticks -------------------------------------------------------------------------------------- */
-
-static double tick_of(const struct raw_extension *ext)
-{
-    double tick = (double)ext->facts.tick_ns;
-    return tick >= min_tick && tick <= max_tick ? tick : default_tick;
-}
-
-static int compare_ticks(const void *left, const void *right)
-{
-    const struct raw_ticks *const *a = left, *const *b = right;
-    if ((*a)->pid != (*b)->pid)
-        return (*a)->pid < (*b)->pid ? -1 : 1;
-    if ((*a)->time != (*b)->time)
-        return (*a)->time < (*b)->time ? -1 : 1;
-    return *a < *b ? -1 : *a > *b;
-}
 
 /* Returns when process PID began [ns]. */
 static uint64_t start_of(const struct raw_extension *ext, uint32_t pid)
@@ -122,7 +106,7 @@ static void add_ticks(struct raw_share *to, double user, double system)
 static void fill_bins(struct user_share *share, const struct raw_ticks **order, size_t count)
 {
     size_t n = share->bins + 1;
-    double tick = tick_of(share->ext);
+    double tick = raw_ticks_length(&share->ext->facts);
     double *user = mem_zalloc(4 * n, sizeof *user), *user_change = user + n, *kernel = user + 2 * n,
            *kernel_change = user + 3 * n;
     for (size_t i = 0; i < count; i++) {
@@ -150,7 +134,7 @@ static void fill_bins(struct user_share *share, const struct raw_ticks **order, 
 static void find_others(struct user_share *share)
 {
     const struct raw_facts *facts = &share->ext->facts;
-    double tick = tick_of(share->ext), all = (double)facts->cpu_ns / tick - share->ticks.all,
+    double tick = raw_ticks_length(&share->ext->facts), all = (double)facts->cpu_ns / tick - share->ticks.all,
            kernel = (double)facts->system_ns / tick - share->ticks.kernel;
     share->others = facts->system_ns > 0 && all > 0;
     if (!share->others)
@@ -177,14 +161,11 @@ struct user_share *user_share_new(const struct raw_extension *ext, uint64_t shor
         !raw_facts_engine(&ext->facts, "perf"))
         return NULL;
     struct user_share *share = mem_zalloc(1, sizeof *share);
-    const struct raw_ticks **order = mem_alloc((ext->tick_count + 1) * sizeof(struct raw_ticks *));
+    const struct raw_ticks **order = raw_ticks_in_order(ext);
     *share = (struct user_share){.ext = ext, .short_ns = short_ns, .mean_ns = mean_ns};
-    for (size_t i = 0; i < ext->tick_count; i++) {
-        order[i] = &ext->ticks[i];
+    for (size_t i = 0; i < ext->tick_count; i++)
         numbers_intern(&share->pids, ext->ticks[i].pid);
-    }
     share->processes = mem_zalloc((size_t)share->pids.count + 1, sizeof *share->processes);
-    qsort(order, ext->tick_count, sizeof *order, compare_ticks);
     choose_bins(share, order, ext->tick_count);
     fill_bins(share, order, ext->tick_count);
     find_others(share);
@@ -205,8 +186,6 @@ void user_share_delete(struct user_share *share)
 
 /* ---- threads ------------------------------------------------------------------------------------ */
 
-/* Starts each thread at a different remainder, so that rounding does not go in the same direction
- * for all threads that are seen only a few times. */
 static struct user_thread *thread_at(struct user_share *share, uint32_t number)
 {
     mem_reserve(&share->threads, &share->thread_capacity, (size_t)number + 1,
@@ -216,7 +195,7 @@ static struct user_thread *thread_at(struct user_share *share, uint32_t number)
         share->threads[i] =
             (struct user_thread){.process = INTERN_NONE,
                                  .factor = 1,
-                                 .due = (uint32_t)i * UINT32_C(0x9E3779B1) * 0x1p-32};
+                                 .due = first_remainder((uint32_t)i) * 0x1p-32};
     }
     return &share->threads[number];
 }
@@ -389,13 +368,12 @@ uint64_t user_share_settle(struct user_share *share)
     return (uint64_t)(lack + 0.5);
 }
 
-bool user_share_moves(struct user_share *share, uint32_t thread, uint32_t pid, uint64_t time_ns)
+bool user_share_moves(struct user_share *share, uint32_t thread, uint64_t time_ns)
 {
-    uint32_t process = process_of(share, pid);
-    if (process == INTERN_NONE)
-        return false;
     struct user_thread *t = thread_at(share, thread);
-    t->due = fmax(t->due + 1 - t->factor * user_part(share, process, time_ns), least_due);
+    if (t->process == INTERN_NONE)
+        return false;
+    t->due = fmax(t->due + 1 - t->factor * user_part(share, t->process, time_ns), least_due);
     bool moves = t->due >= 1;
     t->due -= moves;
     return moves;

@@ -55,6 +55,6 @@ void user_share_count(struct user_share *share, uint32_t thread, uint32_t pid, u
 /* After these passes. Returns how many sightings are to be moved; 0: no third pass is needed. */
 uint64_t user_share_settle(struct user_share *share);
 /* Third pass, over the same sightings. Returns whether this one moves to the kernel. */
-bool user_share_moves(struct user_share *share, uint32_t thread, uint32_t pid, uint64_t time_ns);
+bool user_share_moves(struct user_share *share, uint32_t thread, uint64_t time_ns);
 
 #endif

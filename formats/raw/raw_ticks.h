@@ -13,6 +13,11 @@ struct raw_share {
     double all, kernel; /* KERNEL is a part of ALL */
 };
 
+/* The time between two ticks [ns]: 4 ms if the recording does not say, or says nonsense. */
+double raw_ticks_length(const struct raw_facts *facts);
+/* Returns all records of EXT by process and time; those of equal time in the order of the file.
+ * Caller frees the array. */
+const struct raw_ticks **raw_ticks_in_order(const struct raw_extension *ext);
 /* The time in the kernel without the cost of being stopped [ns]. */
 double raw_ticks_system(const struct raw_ticks *ticks);
 /* The share of the kernel if one sighting, half of it in the kernel, is added: 0.5 if there are
