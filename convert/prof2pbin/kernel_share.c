@@ -167,14 +167,15 @@ static struct thread_share *thread_at(struct kernel_share *share, uint32_t numbe
     return &share->threads[number];
 }
 
-/* Texts of the extension are interned: equal ones are one pointer. */
-static uint32_t program_of(struct kernel_share *share, uint32_t image)
+/* Returns the program that IMAGE is of, which the next call may move. Texts of the extension are
+ * interned: equal ones are one pointer. */
+static struct program *program_at(struct kernel_share *share, uint32_t image)
 {
     const char *path = image < share->ext->image_count ? share->ext->images[image].path : NULL;
     uint32_t number = numbers_intern(&share->paths, (uint64_t)(uintptr_t)path);
     mem_extend(&share->programs, &share->program_count, &share->program_capacity,
                (size_t)number + 1, sizeof *share->programs);
-    return number;
+    return &share->programs[number];
 }
 
 bool kernel_share_sighting(struct sighting *seen, const struct tracked *tracked,
@@ -206,14 +207,14 @@ void kernel_share_note(struct kernel_share *share, const struct sighting *seen)
 void kernel_share_count(struct kernel_share *share, const struct sighting *seen, double weight)
 {
     struct window *window = window_at(share, seen->pid, seen->time_ns);
+    struct program *p = program_at(share, seen->owner.image);
     if (window->program == INTERN_NONE)
-        window->program = program_of(share, seen->owner.image);
+        window->program = (uint32_t)(p - share->programs);
     struct cpu_sightings *side = &window->sides[seen->side];
     side->seen.all += weight;
     side->seen.kernel += seen->called ? weight : 0;
     side->faults += seen->faulted ? weight : 0;
     enum fault_sight sight = seen->faulted ? FAULT_SEEN : seen->called ? FAULT_KERNEL : FAULT_USER;
-    struct program *p = &share->programs[program_of(share, seen->owner.image)];
     fault_places_count(&p->faults, seen->side, seen->pc, sight, weight);
     if (sight == FAULT_KERNEL)
         call_places_count(&p->calls, seen->side, seen->pc, weight);
@@ -393,7 +394,7 @@ static bool goes(uint32_t *odd, double part)
 bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
 {
     struct thread_share *t = thread_at(share, seen->owner.thread);
-    const struct program *p = &share->programs[program_of(share, seen->owner.image)];
+    const struct program *p = program_at(share, seen->owner.image);
     if (seen->called && !seen->faulted && seen->side == FAULT_OTHER_CPU && p->placed)
         return goes(&t->odd, call_places_part(&p->calls, seen->pc));
     if (seen->called) {
@@ -416,7 +417,7 @@ void kernel_share_place(struct kernel_share *share, const struct sighting *seen,
     float *missing = &share->missing[location];
     if (*missing > 0)
         return;
-    const struct program *p = &share->programs[program_of(share, seen->owner.image)];
+    const struct program *p = program_at(share, seen->owner.image);
     *missing = (float)fmax(missing_places_part(&p->missing, seen->owner.image, pc), 1e-9);
 }
 
@@ -436,7 +437,7 @@ static bool misses(struct kernel_share *share, const struct sighting *seen, uint
 
 bool kernel_share_compares(struct kernel_share *share, const struct sighting *seen)
 {
-    return share->programs[program_of(share, seen->owner.image)].placed &&
+    return program_at(share, seen->owner.image)->placed &&
            user_places_is_busy(&share->places, &seen->owner);
 }
 

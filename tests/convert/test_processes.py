@@ -1129,6 +1129,19 @@ class KernelShare(Case):
             self.assertEqual(sum(sums.values()), 20000 * MS)
             self.assertAlmostEqual(sums[True] / sum(sums.values()), part, delta=0.002)
 
+    def test_a_process_that_executes_many_programs(self):
+        """The table of programs grows while sightings are counted."""
+        n = 300
+        ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)},
+                       [Image(1, f"/bin/{i}", i * 10 * MS, 0, raw.NO_IMAGE, raw.EXEC if i else raw.START) for i in range(n)],
+                       [Mapping(i, 0x1000, 0x8000, f"/bin/{i}") for i in range(n)], [Task(1, 1)])
+        ext.ticks = [(1, 10 * n * MS, 2 * n * self.TICK, n // 2 * self.TICK, 0)]
+        samples = [Sample(1, [Thread(1, *((KERNEL, (i + 1) * MS, RAN | CALLER, 0x8ff0) if i % 5 == 0 else (0x1000, (i + 1) * MS, RAN)))])
+                   for i in range(10 * n)]
+        profile = self.convert(run_of(samples), [(i + 1) * MS for i in range(10 * n)], ext)
+        self.assertEqual(sum(e[2] for s in profile.samples for e in s.entries), 10 * n * MS)
+        self.assertEqual(sum(l.pc == 0x1000 for l in profile.locations), n)
+
     def user_only(self, threads, ticked=None, total=False):
         """Converts what the perf engine of an ordinary user records in 8 s: THREADS are (pid, tid,
         the kernel's part of each half), and use a CPU each. Processes TICKED (None: all) have
