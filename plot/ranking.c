@@ -230,7 +230,7 @@ void ranking_intervals(struct ranking *r, const struct aggregate *a)
     if (aggregate_run_count(a) != 1 || (r->metric != METRIC_TIME && r->metric != METRIC_ENERGY))
         return;
     struct sampled_code code; /* only code is sampled */
-    sampled_code_of(&code, a);
+    sampled_code_of(&code, a, false);
     for (size_t i = 0; i < r->count; i++) {
         struct ranked_row *row = &r->rows[i];
         const struct row_values *values = &row->values;

@@ -430,15 +430,21 @@ const struct pbin_arc *aggregate_arc(const struct aggregate *a, size_t number)
     return &a->arcs[number];
 }
 
-double aggregate_deciding_samples(const struct aggregate *a)
+double aggregate_deciding_samples(const struct aggregate *a, bool only_shown)
 {
     exact shown = 0, excluded = 0;
     for (size_t i = 0; i < aggregate_row_count(a); i++) {
         const struct pbin_row *row = aggregate_row(a, i);
         *(aggregate_is_excluded(a, row) ? &excluded : &shown) += row->sums.samples;
     }
-    double n = exact_to_double(shown, SAMPLES_SHIFT, 1);
-    double all = n + exact_to_double(excluded, SAMPLES_SHIFT, 1);
+    double all = exact_to_double(shown + excluded, SAMPLES_SHIFT, 1);
+    double n = only_shown ? exact_to_double(shown, SAMPLES_SHIFT, 1) : all;
     bool every = all <= 0 || attribution_is_wall(a->meta.attribution);
     return n - (every ? 0 : n / all * (double)aggregate_meta(a)->idle_samples);
+}
+
+bool aggregate_is_cut(const struct aggregate *a)
+{
+    const struct selection *s = a->options.rows.selection;
+    return s != NULL && (s->has_window || s->phase != NULL);
 }

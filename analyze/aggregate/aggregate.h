@@ -81,10 +81,12 @@ const struct measures *aggregate_measures(const struct aggregate *aggregate);
 /* The number of the measure called NAME, or -1. */
 int aggregate_measure(const struct aggregate *aggregate, const char *name);
 
-/* The number of thread samples with CPU time that filters do not exclude. Thread samples without
- * CPU time do not affect shares, and their number is known only for all rows together, including
- * excluded ones. With wall times, all thread samples count. */
-double aggregate_deciding_samples(const struct aggregate *aggregate);
+/* The number of thread samples with CPU time, of all rows or (SHOWN) of those that filters do not
+ * exclude. Thread samples without CPU time do not affect shares, and their number is known only for
+ * all rows together. With wall times, all thread samples count. */
+double aggregate_deciding_samples(const struct aggregate *aggregate, bool shown);
+/* Returns whether only some samples were selected, by time or by phase. */
+bool aggregate_is_cut(const struct aggregate *aggregate);
 
 /* The mean time between two updates of the sensor [s], over *SAMPLES samples; NAN if energy was not
  * divided by windows. */

@@ -39,7 +39,7 @@ static void note_mixing(const struct aggregate *a, struct aggregate_command *o)
     struct sampled_code code;
     if (!o->report.intervals || o->aggregate.rows.fit)
         return;
-    sampled_code_of(&code, a);
+    sampled_code_of(&code, a, false);
     if (code.obstacle != NULL && code.energy != 0)
         report_warning(&o->common.reporter,
                        "energies have no intervals: %s; --energy-model=fit computes some",

@@ -134,20 +134,15 @@ static double percent(double part, double whole)
     return whole != 0 ? share : NAN;
 }
 
-/* Half of the 95 % interval of the time of a row [s]. */
-static double time_interval(const struct row_view *v, const struct row_values *values)
-{
-    return sampled_time(&v->code, values->time, values->entries);
-}
-
 /* Half of the 95 % interval of the energy of a row [J]. Sampling affects only how the energy in
  * code is divided; the energy in code, and that in _idle and similar rows, is measured. */
-static double energy_interval(const struct row_view *v, const struct row_values *values)
+static double energy_interval(const struct row_view *v, const struct sampled_code *code,
+                              const struct row_values *values)
 {
-    bool all = values->energy == v->total_values.energy;
+    bool all = values->energy == v->total_values.energy && code->energy == v->shown.energy;
     if (!v->has_quantity || (values->samples == 0 && values->energy != 0))
         return NAN;
-    return all ? 0 : sampled_energy(&v->code, values);
+    return all ? 0 : sampled_energy(code, values);
 }
 
 static size_t spread_cells(const struct row_view *v, const struct pbin_sums *sums, bool spread,
@@ -189,13 +184,15 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, exa
     double share = percent(values.time, v->total_values.time);
     double energy_share = v->has_quantity ? percent(values.energy, v->total_values.energy) : NAN;
     bool fractions = v->report->fractions, sampled = has_sampling_intervals(v);
-    double time_half = time_interval(v, &values), energy_half = energy_interval(v, &values);
+    double time_half = sampled_time(&v->code, values.time, values.entries),
+           energy_half = energy_interval(v, &v->code, &values);
     cells[n++] = cell_real(values.time * v->time_scale);
     if (sampled)
         cells[n++] = cell_real(time_half * v->time_scale);
     cells[n++] = cell_real(share);
     if (v->report->intervals)
-        cells[n++] = cell_real(100 * time_half / v->total_values.time);
+        cells[n++] = cell_real(100 * sampled_time(&v->shown, values.time, values.entries) /
+                               v->total_values.time);
     /* means over runs, and parts of a bin of a histogram, are not whole numbers */
     cells[n++] = fractions ? cell_real(values.samples / v->total_values.samples)
                            : cell_whole(values.samples);
@@ -213,7 +210,7 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, exa
     cells[n++] = cell_real(energy_share);
     if (v->report->intervals)
         cells[n++] =
-            cell_real(v->has_quantity ? 100 * energy_half / fabs(v->total_values.energy) : NAN);
+            cell_real(100 * energy_interval(v, &v->shown, &values) / fabs(v->total_values.energy));
     spread_cells(v, sums, spread, cells + n);
     for (size_t i = 1; i <= 2 && v->fitted; i++)
         cells[v->column_count - i] = (struct table_cell){0};
@@ -443,7 +440,8 @@ void row_view_init(struct row_view *v, const struct aggregate *aggregate,
     }
     spread_of_total(v);
     row_values_of(&v->total, v->runs, &v->total_values);
-    sampled_code_of(&v->code, aggregate);
+    sampled_code_of(&v->code, aggregate, false);
+    sampled_code_of(&v->shown, aggregate, true);
     v->calls_only =
         v->total.samples == 0 && aggregate_measure(aggregate, "calls") >= 0 && v->total.runs > 0;
     v->sort = report->sort == METRIC_TIME && v->calls_only && v->total.time == 0 ? METRIC_CALLS

@@ -45,7 +45,7 @@ struct row_view {
     struct pbin_sums total, excluded;
     exact total_static;
     struct row_values total_values;
-    struct sampled_code code;
+    struct sampled_code code, shown; /* all rows, and those that filters do not exclude */
     bool has_quantity;
     struct quantity quantity; /* of the aggregate; energy if it has no values */
     bool fitted;              /* energies come from aggregate_fit */

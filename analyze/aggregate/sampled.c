@@ -33,10 +33,11 @@ static void add(struct sampled_code *code, const struct row_values *row)
 {
     code->time += row->time;
     code->energy += row->energy;
+    code->edge += row->time * row->time / row->samples;
     code->squares += row->time > 0 ? row->energy * row->energy / row->time : 0;
 }
 
-void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregate)
+void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregate, bool shown)
 {
     size_t runs = aggregate_run_count(aggregate);
     double in_windows = 0, window = aggregate_window(aggregate, &in_windows), apart = 0, used = 0;
@@ -48,11 +49,13 @@ void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregat
         used += row->sums.samples > 0 ? values.time : 0;
         if (row->sums.samples <= 0)
             apart += fabs(values.energy);
-        else if (!aggregate_is_excluded(aggregate, row))
+        else if (!shown || !aggregate_is_excluded(aggregate, row))
             add(code, &values);
     }
     double wall = (double)aggregate_meta(aggregate)->wall_ns / 1e9 / code->runs;
-    code->samples = aggregate_deciding_samples(aggregate);
+    code->samples = aggregate_deciding_samples(aggregate, shown);
+    bool cut = !shown && aggregate_is_cut(aggregate);
+    code->edge = cut && code->time > 0 ? code->edge / code->time : 0;
     if (!attribution_is_wall(aggregate_meta(aggregate)->attribution))
         code->divided = (double)aggregate_meta(aggregate)->divided;
     if (isnan(window))
@@ -92,7 +95,8 @@ double sampled_time(const struct sampled_code *code, double time, double entries
         return NAN;
     double x = independence(code, p, &entries);
     double variance = fmax(2 * entries, divided_variance(code, p, x, code->divided));
-    return QUANTILE * sqrt(variance) * mean / code->runs;
+    variance = fmax(variance * mean * mean, 2 * p * code->edge * code->edge * code->runs);
+    return QUANTILE * sqrt(variance) / code->runs;
 }
 
 static double normal(double x)

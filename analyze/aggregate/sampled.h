@@ -23,7 +23,7 @@
 #include "analyze/aggregate/aggregate.h"
 #include "analyze/aggregate/row_values.h"
 
-/* All rows with code together. */
+/* All rows with code together, or those that filters do not exclude. */
 struct sampled_code {
     double time, energy;  /* means over the runs [s] [J] */
     double squares;       /* sum of energy^2 / time over the rows [J^2/s] */
@@ -32,13 +32,18 @@ struct sampled_code {
     const char *obstacle; /* the reason if energies have no interval, otherwise NULL */
     double runs;
     double divided; /* samples of a thread that share its CPU time equally; 1 or less: none */
+    /* If samples were selected by time, the mean interval of those that found code, by their times
+     * [s]: the time of all code is uncertain by one at each end. Otherwise, and for shares, 0. */
+    double edge;
 };
 
-/* Computes CODE from all rows that filters do not exclude. Rows without samples, such as _idle,
- * have no code. */
-void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregate);
+/* Computes CODE from all rows or, for shares in them, from those SHOWN, which filters do not
+ * exclude: the time of a row is not more certain because other rows are not shown. Rows without
+ * samples, such as _idle, have no code. */
+void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregate, bool shown);
 
-/* Half of the 95 % interval of the time of a row [s]; NaN: unknown. If ENTRIES are unknown, they
+/* Half of the 95 % interval of the time of a row [s]; NaN: unknown. If samples were selected by time,
+ * the row begins and ends at an unknown moment there, with the probability of its share. If ENTRIES are unknown, they
  * are assumed to be as many as if samples were independent. */
 double sampled_time(const struct sampled_code *code, double time, double entries);
 

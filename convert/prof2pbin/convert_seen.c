@@ -217,8 +217,8 @@ static uint32_t locate_in_either(struct seen_conversion *c, const struct raw_sam
     struct cpu_weights *w = c->weights;
     if (!kernel_share_sighting(&seen, t, s, at, time_ns) || seen.called)
         return location;
-    bool moves = w->user != NULL && w->misplaced > 0 &&
-                 user_share_moves(w->user, t->thread, time_ns);
+    bool moves =
+        w->user != NULL && w->misplaced > 0 && user_share_moves(w->user, t->thread, time_ns);
     if (moves || switch_share_moves(&w->switches, t->thread))
         return place(c, t->image, RAW_KERNEL_PC, NOW, location);
     return location;

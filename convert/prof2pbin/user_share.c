@@ -134,7 +134,8 @@ static void fill_bins(struct user_share *share, const struct raw_ticks **order, 
 static void find_others(struct user_share *share)
 {
     const struct raw_facts *facts = &share->ext->facts;
-    double tick = raw_ticks_length(&share->ext->facts), all = (double)facts->cpu_ns / tick - share->ticks.all,
+    double tick = raw_ticks_length(&share->ext->facts),
+           all = (double)facts->cpu_ns / tick - share->ticks.all,
            kernel = (double)facts->system_ns / tick - share->ticks.kernel;
     share->others = facts->system_ns > 0 && all > 0;
     if (!share->others)
@@ -192,10 +193,8 @@ static struct user_thread *thread_at(struct user_share *share, uint32_t number)
                 sizeof *share->threads);
     while (share->thread_count <= number) {
         size_t i = share->thread_count++;
-        share->threads[i] =
-            (struct user_thread){.process = INTERN_NONE,
-                                 .factor = 1,
-                                 .due = first_remainder((uint32_t)i) * 0x1p-32};
+        share->threads[i] = (struct user_thread){
+            .process = INTERN_NONE, .factor = 1, .due = first_remainder((uint32_t)i) * 0x1p-32};
     }
     return &share->threads[number];
 }

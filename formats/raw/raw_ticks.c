@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-static const double certain = 2; /* standard errors */
+static const double certain = 2;                                              /* standard errors */
 static const double default_length = 4e6, min_length = 1e5, max_length = 1e8; /* [ns] */
 
 double raw_ticks_length(const struct raw_facts *facts)

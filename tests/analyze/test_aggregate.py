@@ -567,6 +567,24 @@ class Limits(TableCase):
         same, _ = self.ci_of_phases((20, 20))
         self.assertLess(same[0]["energy_ci_approx"], least / 2)
 
+    def test_ci_of_a_selection(self):
+        """Filters do not make a row more certain, except that it is all of what is shown. Of a window
+        in which one function runs for 0.1 s, each end is uncertain by an interval of 1 ms."""
+        rows, _ = self.ci_of_phases()
+        row = rows[0]
+        only, _ = self.ci_of_phases((10, 30), 200, 1, 1, "--filter", f"pc={row['pc']}")
+        for name in ("time", "time_ci_approx", "energy", "energy_ci_approx"):
+            self.assertEqual(only[0][name], row[name], name)
+        self.assertGreater(row["time_ci_approx"], 0)
+        for name in ("share", "energy_share"):
+            self.assertEqual((only[0][name], only[0][name + "_ci_approx"]), (100, 0))
+        both, _ = self.ci_of_phases((10, 30), 200, 1, 1, "--filter", "pc~.*")
+        self.assertEqual(both, rows)
+        cut, _ = self.ci_of_phases((10, 30), 200, 1, 1, "--start=0.05", "--end=0.15")
+        self.assertEqual((len(cut), cut[0]["share"], cut[0]["share_ci_approx"]), (1, 100, 0))
+        self.assertAlmostEqual(cut[0]["time"], 0.1, 6)
+        self.assertAlmostEqual(cut[0]["time_ci_approx"], 1.96 * 2 ** 0.5 * 0.001, 5)
+
     def test_no_ci_of_energy_that_is_not_known(self):
         """Intervals that would not contain the true value are replaced by a warning."""
         for why, how in (("idle time", {"used": 0.5}), ("same time", {"threads": 2})):
