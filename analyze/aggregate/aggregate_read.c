@@ -350,6 +350,17 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
  * process or a busy machine causes some in most recordings. */
 #define GAP_NOTABLE 0.01
 
+/* Threads that wait are in no sample of an engine that interrupts running threads. */
+static void warn_of_waits(const struct input *in)
+{
+    const struct attribution *done = &in->attribution;
+    if (done->weigher.options.wall_time && done->meta->own_intervals != PBIN_OWN_NONE)
+        report_warning(in->reporter,
+                       "%s: samples contain threads only while they ran: --wall-time does not "
+                       "show how long they waited (record with sampler --engine=ptrace)",
+                       in->name);
+}
+
 /* Warns about the contents of a full profile. */
 static void warn_of_attribution(const struct input *in, const struct pbin_run *run)
 {
@@ -363,6 +374,7 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        "%s: %" PRIu64 " PMU values are not finite or too large to add up: "
                        "counted as 0",
                        in->name, done->bad_values);
+    warn_of_waits(in);
     const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
     suggest_names(done->selection, all, in->name, in->reporter);
     if (done->selection->phase != NULL &&

@@ -585,6 +585,16 @@ class Limits(TableCase):
         self.assertAlmostEqual(cut[0]["time"], 0.1, 6)
         self.assertAlmostEqual(cut[0]["time_ci_approx"], 1.96 * 2 ** 0.5 * 0.001, 5)
 
+    def test_wall_time_without_waits(self):
+        """Samples of the engine perf contain threads only while they ran."""
+        for own, count in ((0, 0), (1, 1), (2, 1)):
+            made = profiles.make(7)
+            made.meta.update(cpu_time=1, own_intervals=own)
+            path = self.profile("own.pbin", made)
+            err = self.succeeds(["pbin-aggregate", "--wall-time", path]).err
+            self.assertEqual(err.count("does not show how long they waited"), count, err)
+            self.assertNotIn("waited", self.succeeds(["pbin-aggregate", path]).err)
+
     def test_no_ci_of_energy_that_is_not_known(self):
         """Intervals that would not contain the true value are replaced by a warning."""
         for why, how in (("idle time", {"used": 0.5}), ("same time", {"threads": 2})):
