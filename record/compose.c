@@ -29,8 +29,6 @@ struct scales {
     size_t thread_capacity;
     double *factors;
     size_t count, capacity;
-    uint64_t *nominal_ns; /* for each record with a total: the sum of the intervals */
-    size_t nominal_count, nominal_capacity;
 };
 
 struct composition {
@@ -172,7 +170,6 @@ static void learn(struct scales *s, uint32_t tid, uint64_t cpu, uint8_t flags)
         thread->last = cpu;
         return;
     }
-    *MEM_APPEND(s->nominal_ns, s->nominal_count, s->nominal_capacity) = thread->last;
     if (thread->last > 0)
         s->factors[thread->number] = (double)cpu / (double)thread->last;
     thread->number = SIZE_MAX;
@@ -351,26 +348,12 @@ static int put_definitions(struct composition *c, struct block *block)
     return is(block, "rows") ? put_times(c, block) : copy_block(c, block);
 }
 
-static int put_nominal(struct composition *c)
-{
-    const struct scales *s = &c->scales;
-    int result = 0;
-    for (size_t i = 0; i < s->nominal_count && result == 0; i += RAW_TIMES_PER_BLOCK) {
-        size_t left = s->nominal_count - i;
-        raw_put_nominal(&c->buffer, s->nominal_ns + i,
-                        left < RAW_TIMES_PER_BLOCK ? left : RAW_TIMES_PER_BLOCK);
-        result = put(c);
-    }
-    return result;
-}
-
 static int put_extension(struct composition *c)
 {
     buffer_bytes(&c->buffer, raw_signature, RAW_SIGNATURE_SIZE);
     raw_put_facts(&c->buffer, c->profile->facts, c->profile->fact_count);
     c->group = DEFINITIONS;
-    if (put(c) != 0 || each_block(c, put_definitions) != 0 || end_times(c) != 0 ||
-        put_nominal(c) != 0)
+    if (put(c) != 0 || each_block(c, put_definitions) != 0 || end_times(c) != 0)
         return -1;
     for (c->group = READINGS; c->group <= FLAGS; c->group++)
         if (each_block(c, copy_block) != 0)
@@ -417,7 +400,6 @@ int compose(struct output *out, const char *spool_path, const struct profile *pr
     numbers_free(&c.scales.tids);
     free(c.scales.threads);
     free(c.scales.factors);
-    free(c.scales.nominal_ns);
     buffer_free(&c.buffer);
     buffer_free(&c.rows);
     free(c.times);

@@ -27,6 +27,9 @@ struct engine_thread {
     uint64_t caller; /* with RAW_CALLER; otherwise 0 */
     uint64_t cpu;    /* cumulative CPU time of the thread [ns] */
     uint8_t flags;   /* of the `seen` block: RAW_RAN, RAW_TOTAL, RAW_CALLER, ... */
+    /* of nominal engines, with RAW_TOTAL: the CPU time that all sightings of the thread represent, by
+     * their intervals [ns] */
+    uint64_t represented;
 };
 
 /* The threads seen at one moment: with ptrace all threads of all processes, with perf one thread.

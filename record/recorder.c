@@ -57,6 +57,8 @@ struct recorder {
     size_t tick_count, tick_capacity;
     struct raw_mark *marks;
     size_t mark_count, mark_capacity;
+    uint64_t *nominal_ns; /* of totals */
+    size_t nominal_count, nominal_capacity;
     struct raw_reading *readings;
     size_t reading_count, reading_capacity;
     struct histogram *histogram; /* NULL, except with --aggregate, which has no spool */
@@ -105,7 +107,9 @@ static void put_news(struct recorder *r, bool all)
         raw_put_ticks(blocks, r->ticks, r->tick_count);
     if (r->mark_count > 0)
         raw_put_marks(blocks, r->marks, r->mark_count);
-    r->reading_count = r->cpu_count = r->tick_count = r->mark_count = 0;
+    if (r->nominal_count > 0)
+        raw_put_nominal(blocks, r->nominal_ns, r->nominal_count);
+    r->reading_count = r->cpu_count = r->tick_count = r->mark_count = r->nominal_count = 0;
 }
 
 static bool flush_is_due(const struct recorder *r, uint64_t now)
@@ -270,6 +274,15 @@ static void look_at(struct recorder *r, const struct engine_sample *sample)
     }
 }
 
+/* Notes how much CPU time the sightings of each thread with a total in SAMPLE represent. */
+static void note_totals(struct recorder *r, const struct engine_sample *sample)
+{
+    for (size_t i = 0; i < sample->count && r->engine->nominal; i++)
+        if (sample->threads[i].flags & RAW_TOTAL)
+            *MEM_APPEND(r->nominal_ns, r->nominal_count, r->nominal_capacity) =
+                sample->threads[i].represented;
+}
+
 static bool find_place(void *context, uint32_t pid, uint64_t pc, struct vmmap *place)
 {
     const struct recorder *r = context;
@@ -296,6 +309,7 @@ static int on_sample(void *context, const struct engine_sample *sample)
     if (r->spool == NULL)
         return 0;
     spool_sample(r->spool, sample);
+    note_totals(r, sample);
     if (!spool_full(r->spool) && !flush_is_due(r, sample->time))
         return 0;
     return flush(r, sample->time, false);
@@ -395,6 +409,7 @@ void recorder_delete(struct recorder *r)
     free(r->cpus);
     free(r->ticks);
     free(r->marks);
+    free(r->nominal_ns);
     free(r->readings);
     free(r);
 }

@@ -12,7 +12,8 @@
 
 enum {
     MAX_BINS = 1 << 16,
-    MORE = 1,      /* ticks of the run's share that are added to those of a bin */
+    MORE = 1, /* ticks of the run's share that are added to those of a bin */
+    STRATA = 8,
     INTERVALS = 2, /* mean intervals without kernel time that are added to those of a thread */
     STEPS = 50     /* of bisection */
 };
@@ -31,7 +32,7 @@ struct represented {
 };
 
 struct user_process {
-    struct represented brief; /* its short threads */
+    struct represented brief[STRATA]; /* its short threads, by their CPU time */
     struct raw_share ticks;
     double seen, user; /* sums over its threads, see there; USER: scaled */
 };
@@ -244,6 +245,14 @@ static bool is_short(const struct user_share *share, const struct user_thread *t
     return t->own.cpu < (double)share->short_ns;
 }
 
+/* Short threads of about the same CPU time are counted together: those that start a program, for
+ * example, are in the kernel for the same time, whether it then runs for 5 or 12 ms. */
+static struct represented *brief_of(struct user_share *share, const struct user_thread *t)
+{
+    int halvings = (int)log2((double)share->short_ns / fmax(t->own.cpu, 1));
+    return &share->processes[t->process].brief[halvings < STRATA - 1 ? halvings : STRATA - 1];
+}
+
 static double factor_of(const struct user_share *share, const struct represented *r)
 {
     double more = INTERVALS * (double)share->mean_ns;
@@ -256,14 +265,14 @@ static void find_factors(struct user_share *share)
         const struct user_thread *t = &share->threads[i];
         if (t->process == INTERN_NONE || !is_short(share, t))
             continue;
-        share->processes[t->process].brief.cpu += t->own.cpu;
-        share->processes[t->process].brief.nominal += t->own.nominal;
+        struct represented *brief = brief_of(share, t);
+        brief->cpu += t->own.cpu;
+        brief->nominal += t->own.nominal;
     }
     for (size_t i = 0; i < share->thread_count; i++) {
         struct user_thread *t = &share->threads[i];
         if (t->process != INTERN_NONE)
-            t->factor = factor_of(share, is_short(share, t) ? &share->processes[t->process].brief
-                                                            : &t->own);
+            t->factor = factor_of(share, is_short(share, t) ? brief_of(share, t) : &t->own);
     }
 }
 

@@ -8,9 +8,9 @@
  *
  *   ticks:   The kernel counts in ticks of a process whether it finds user code or the kernel (K:
  *            the kernel's part, of all processes that have ticks, in each BIN of time).
- *   nominal: The engine divides CPU time among the sightings of a window. A thread that calls the
- *            kernel more often than the others is seen less often, so that its nominal CPU time N
- *            is less than its total C. Short threads of a process are counted together.
+ *   nominal: A thread that calls the kernel more often than the others is seen less often, so that
+ *            the intervals of its sightings add up to a smaller part N of its total C. Short
+ *            threads of a process and of about the same total are counted together.
  *
  * Of the CPU time of a thread, the part (1 - K) N / C was used in user code, scaled so that the
  * kernel's part of all CPU time is right, and at most 1. The part of each process is then corrected

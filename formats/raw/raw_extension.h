@@ -227,7 +227,7 @@ struct raw_extension {
     struct raw_jit_map *jits;
     struct raw_cpu *cpus;
     /* for each record with RAW_TOTAL, in their order: the CPU time that the sightings of its thread
-     * represented before they were scaled to this total [ns] */
+     * represent, by their intervals [ns] */
     uint64_t *nominal_ns;
     struct raw_ticks *ticks;
     struct raw_mark *marks;

@@ -128,6 +128,7 @@ static void add_total(struct engine_run *run, struct perf_thread *thread)
                                   .pc = thread->pc,
                                   .cpu = cpu,
                                   .caller = switched,
+                                  .span = thread->spans,
                                   .flags = (uint8_t)(RAW_TOTAL | (switched > 0 ? RAW_CALLER : 0))});
 }
 
@@ -399,6 +400,7 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
     thread->pc = body->ip;
     run->sightings++;
     run->spans += span;
+    thread->spans += span / run->switches.part; /* as if there were no pauses */
     uint64_t changed = find_process(run, body->pid, time)->changed;
     perf_window_add(
         run, &(struct perf_entry){.time = time,

@@ -47,7 +47,8 @@ struct perf_thread {
     uint64_t looked;        /* ... at this time [CLOCK_MONOTONIC] */
     uint64_t turns;         /* on a CPU before it was attached to */
     uint64_t nominal;       /* the sum of the intervals of its samples [ns] */
-    double span;            /* CPU time that its sightings in a window represent [ns] ... */
+    double spans;           /* CPU time that all its samples represent, by their intervals [ns] */
+    double span;            /* the same of its sightings in a window [ns] ... */
     size_t sightings;       /* ... and the number of these sightings */
     uint64_t born, check;   /* when it was created, and when to check that it is sampled */
     uint64_t known;         /* when its creation was delivered [CLOCK_MONOTONIC] */

@@ -93,12 +93,14 @@ static void emit(struct engine_run *run, uint64_t time, size_t count)
 static void add_thread(struct perf_window *w, const struct perf_entry *entry, uint64_t cpu)
 {
     mem_reserve(&w->threads, &w->thread_capacity, w->thread_count + 1, sizeof *w->threads);
-    w->threads[w->thread_count++] = (struct engine_thread){.pid = entry->thread->pid,
-                                                           .tid = entry->thread->tid,
-                                                           .pc = entry->pc,
-                                                           .caller = entry->caller,
-                                                           .cpu = cpu,
-                                                           .flags = entry->flags};
+    w->threads[w->thread_count++] =
+        (struct engine_thread){.pid = entry->thread->pid,
+                               .tid = entry->thread->tid,
+                               .pc = entry->pc,
+                               .caller = entry->caller,
+                               .cpu = cpu,
+                               .represented = entry->total ? (uint64_t)entry->span : 0,
+                               .flags = entry->flags};
 }
 
 /* Delivers a sighting. It ends at a new time, which is at most LATEST, and the BUSY ns before that

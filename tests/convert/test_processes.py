@@ -1223,6 +1223,31 @@ class KernelShare(Case):
             kernel = (0.2 / by_samples + 0.04 / by_ticks) / (1 / by_samples + 1 / by_ticks)
             self.assertAlmostEqual(user, (1 - switched) * (1 - kernel), delta=0.004)
 
+    def test_short_processes_of_different_lengths(self):
+        """Processes that start in the kernel for 2 ms, and then run for 4 or 12 ms: a third of the CPU
+        time of the former, and a seventh of that of the latter, is in the kernel."""
+        rng, n, begin, samples, times = random.Random(4), 800, 0, [], []
+        ext = Extended({"engine": "perf", "frequency": "1000", "tick_ns": str(self.TICK), "system_ns": str(2 * n * MS)}, [], [], [])
+        for i in range(n):
+            total = (14 if i % 2 else 6) * MS
+            ext.images.append(Image(i + 1, "/bin/a", begin))
+            ext.mappings.append(Mapping(i, 0x1000, 0x8000, "/bin/a"))
+            ext.tasks.append(Task(i + 1, i + 1, begin))
+            ats = [begin + at for at in range(2 * MS, total, MS // 10) if rng.random() < 0.1]
+            samples += [Sample(1, [Thread(i + 1, 0x1000 + i % 2 * 0x100, total * (k + 1) // (len(ats) + 1), RAN)]) for k in range(len(ats))]
+            begin += total
+            samples.append(Sample(1, [Thread(i + 1, 0x1000, total, TOTAL)]))
+            times += [*ats, begin]
+            ext.nominal.append(len(ats) * MS)
+        ext.facts["cpu_ns"] = str(begin)
+        profile = self.convert(run_of(samples), times, ext)
+        sums = collections.Counter()
+        for s in profile.samples:
+            for _, location, ns in s.entries:
+                sums[profile.locations[location].pc] += ns / n * 2 / MS
+        self.assertAlmostEqual(sums[0x1000], 4, delta=0.4)
+        self.assertAlmostEqual(sums[0x1100], 12, delta=0.5)
+
     def test_switches_between_threads(self):
         """No event sees the kernel switch between threads: of a thread, this is 12 % of the CPU time,
         which goes from its user code to the kernel, and of another one 0.1 %, which stays."""

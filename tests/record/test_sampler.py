@@ -548,6 +548,7 @@ class PerfTruth(Truth, Case):
                         nanosleep(&(struct timespec){0, 3000000}, NULL); }
                     return 0; }"""
 
+    @tool.plain_only
     @tool.measured
     def test_cpu_time_at_new_values_of_power(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -64,12 +64,12 @@ static void record_run(struct histogram *a, struct raw_readings *readings)
     for (uint64_t ms = 1; ms <= 100; ms++) {
         bool idle = ms % 10 == 0;
         uint64_t ran = (ms - ms / 10) * MS;
-        struct engine_thread threads[] = {{1, 11, 0x10010, 0, ran, idle ? 0 : RAW_RAN},
-                                          {1, 12, 0x40020 + ms % 2, 0, ran, idle ? 0 : RAW_RAN},
+        struct engine_thread threads[] = {{1, 11, 0x10010, 0, ran, idle ? 0 : RAW_RAN, 0},
+                                          {1, 12, 0x40020 + ms % 2, 0, ran, idle ? 0 : RAW_RAN, 0},
                                           {2, 21, ms % 20 == 1 ? 5 : 0x90010, 0,
                                            ms > 50 ? ran - 45 * MS : 0,
-                                           idle || ms <= 50 ? 0 : RAW_RAN},
-                                          {2, 21, 0x90010, 0, 45 * MS + MS / 2, RAW_TOTAL}};
+                                           idle || ms <= 50 ? 0 : RAW_RAN, 0},
+                                          {2, 21, 0x90010, 0, 45 * MS + MS / 2, RAW_TOTAL, 0}};
         struct engine_sample sample = {ms * MS, threads, ms == 100 ? 4 : 3};
         histogram_sample(a, &sample, &finder);
         if (ms % 7 == 0 || ms == 100) /* readings are later than samples */
@@ -138,8 +138,8 @@ static void too_often_in_the_kernel(struct check *check)
     struct histogram *a = begin_run(&readings);
     for (uint64_t ms = 1; ms <= 400; ms++) {
         uint64_t pc = ms % 2 == 0 ? RAW_KERNEL_PC : ms % 8 == 1 ? 0x10010 : 0x10020;
-        struct engine_thread threads[] = {{1, 11, pc, 0, ms * MS, RAW_RAN},
-                                          {2, 21, RAW_KERNEL_PC, 0, ms * MS, RAW_RAN}};
+        struct engine_thread threads[] = {{1, 11, pc, 0, ms * MS, RAW_RAN, 0},
+                                          {2, 21, RAW_KERNEL_PC, 0, ms * MS, RAW_RAN, 0}};
         histogram_sample(a, &(struct engine_sample){ms * MS, threads, 2}, &finder);
         if (ms % 100 == 0)
             histogram_ticks(a, 1, &(struct raw_ticks){1, ms * MS, 90 * MS, 15 * MS, 5 * MS});
