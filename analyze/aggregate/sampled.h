@@ -42,9 +42,9 @@ struct sampled_code {
  * samples, such as _idle, have no code. */
 void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregate, bool shown);
 
-/* Half of the 95 % interval of the time of a row [s]; NaN: unknown. If samples were selected by time,
- * the row begins and ends at an unknown moment there, with the probability of its share. If ENTRIES are unknown, they
- * are assumed to be as many as if samples were independent. */
+/* Half of the 95 % interval of the time of a row [s]; NaN: unknown. If samples were selected by
+ * time, the row begins and ends at an unknown moment there, with the probability of its share. If
+ * ENTRIES are unknown, they are assumed to be as many as if samples were independent. */
 double sampled_time(const struct sampled_code *code, double time, double entries);
 
 /* Half of the 95 % interval of the energy of a row [J]. NaN: the time is unknown, the row runs for

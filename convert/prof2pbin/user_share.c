@@ -12,8 +12,8 @@
 
 enum {
     MAX_BINS = 1 << 16,
-    MORE = 1, /* ticks of the run's share that are added to those of a bin */
-    STRATA = 8,
+    MORE = 1,      /* ticks of the run's share that are added to those of a bin */
+    LENGTHS = 8,   /* of short threads, each half of the previous one */
     INTERVALS = 2, /* mean intervals without kernel time that are added to those of a thread */
     STEPS = 50     /* of bisection */
 };
@@ -32,7 +32,7 @@ struct represented {
 };
 
 struct user_process {
-    struct represented brief[STRATA]; /* its short threads, by their CPU time */
+    struct represented brief[LENGTHS]; /* its short threads, by their CPU time */
     struct raw_share ticks;
     double seen, user; /* sums over its threads, see there; USER: scaled */
 };
@@ -250,7 +250,7 @@ static bool is_short(const struct user_share *share, const struct user_thread *t
 static struct represented *brief_of(struct user_share *share, const struct user_thread *t)
 {
     int halvings = (int)log2((double)share->short_ns / fmax(t->own.cpu, 1));
-    return &share->processes[t->process].brief[halvings < STRATA - 1 ? halvings : STRATA - 1];
+    return &share->processes[t->process].brief[halvings < LENGTHS - 1 ? halvings : LENGTHS - 1];
 }
 
 static double factor_of(const struct user_share *share, const struct represented *r)

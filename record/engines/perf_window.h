@@ -54,8 +54,8 @@ struct perf_window {
         bool alone; /* a total that must not wait for the next sighting */
         struct perf_thread *thread;
         uint64_t pc, caller, cpu; /* CPU: only of a total */
-        double
-            span; /* the CPU time that a sighting represents; a total: all of the thread's [ns] */
+        /* the CPU time that a sighting represents; of a total, that all of its thread do [ns] */
+        double span;
         uint8_t flags;
     } * entries;
     size_t count, capacity, sightings;

@@ -128,6 +128,13 @@ class Shares(unittest.TestCase):
         with tool.measurement():
             self.assertAlmostEqual(sum(errors) / 2, 0, delta=0.002)
 
+    def needs_ordinary_perf(self):
+        """Skips the test where an ordinary user must not use the perf engine."""
+        reason = subprocess.run([os.path.join(BUILD, "sampler"), "-q", "--engine", "perf", "--", "true"],
+                                capture_output=True, text=True, preexec_fn=become_ordinary, check=False, cwd="/").stderr
+        if "perf_event_paranoid" in reason:
+            self.skipTest(reason.strip())
+
     def check_bursts(self, engine, command, count, delta, *options):
         """Runs bursts (COMMAND % its path) COUNT times at once, sampled by an ordinary user: opening
         gets its part of the time of both functions, +- DELTA."""
@@ -157,10 +164,7 @@ class Shares(unittest.TestCase):
     def test_bursts_shorter_than_an_interval(self):
         """Bursts of 0.15 ms. If the cost of switches limits sampling, a period that is set while the
         thread slept began with the next burst: closing got 51 to 58 % of the time."""
-        reason = subprocess.run([os.path.join(BUILD, "sampler"), "-q", "--engine", "perf", "--", "true"],
-                                capture_output=True, text=True, preexec_fn=become_ordinary, check=False, cwd="/").stderr
-        if "perf_event_paranoid" in reason:
-            self.skipTest(reason.strip())
+        self.needs_ordinary_perf()
         with tool.measurement():
             self.check_bursts("perf", "%s 5000 75000 1000", 1, 0.035, "-f", "10000")
 
@@ -189,10 +193,7 @@ class Shares(unittest.TestCase):
     def test_often_asleep(self):
         """Most of the time in the kernel is at switches, where neither samples nor ticks see it: the
         functions got 6 to 16 % too much, attached to 8 to 17 %, where this test finds 3 %."""
-        reason = subprocess.run([os.path.join(BUILD, "sampler"), "-q", "--engine", "perf", "--", "true"],
-                                capture_output=True, text=True, preexec_fn=become_ordinary, check=False, cwd="/").stderr
-        if "perf_event_paranoid" in reason:
-            self.skipTest(reason.strip())
+        self.needs_ordinary_perf()
         for attached in (False, True):
             error = sum(self.often_asleep(attached) for _ in range(2)) / 2
             with tool.measurement(), self.subTest(attached=attached):
