@@ -488,7 +488,9 @@ int main(void)
             out = subprocess.run(["llvm-symbolizer-14", "-e", elf, "--no-demangle", row["pc"]], capture_output=True, text=True,
                                  check=True).stdout.split("\n\n")[0].split("\n")
             place, line, _ = out[1].rsplit(":", 2)
-            self.assertEqual((row["inline"], row["file"], row["line"]), (out[0], place, int(line)), row)
+            # Line 0: start-up code without a line table (a bucket can end in it); llvm then names the symbol table's file.
+            expected = (place, int(line)) if int(line) else ("", None)
+            self.assertEqual((row["inline"], row["file"], row["line"]), (out[0], *expected), row)
         self.assertIn("inner", {r["inline"] for r in rows})
         plain = self.succeeds(["gmon2pbin", "--no-dwarf", "-e", elf, file]).out
         tables = [read_json(["pbin-aggregate", "--format=json"], pbin)["rows"] for pbin in (made, plain)]
