@@ -361,6 +361,21 @@ static void warn_of_waits(const struct input *in)
                        in->name);
 }
 
+/* The kernel was not sampled, for an ordinary user, or its callers were not recorded. */
+static void warn_of_callers(const struct input *in, const struct pbin_definitions *all)
+{
+    size_t i = 0;
+    while (i < all->location_count &&
+           strcmp(strings_get(all->strings, all->locations[i].binary), LABEL_KERNEL) != 0)
+        i++;
+    if (in->aggregate->options.rows.keys.caller && all->callers == NULL && i < all->location_count)
+        report_warning(in->reporter,
+                       "%s: the recording does not show which code called the kernel, whose time "
+                       "stays in " LABEL_KERNEL " (record as root, or with sampler "
+                       "--engine=ptrace)",
+                       in->name);
+}
+
 /* Warns about the contents of a full profile. */
 static void warn_of_attribution(const struct input *in, const struct pbin_run *run)
 {
@@ -376,6 +391,7 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        in->name, done->bad_values);
     warn_of_waits(in);
     const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
+    warn_of_callers(in, all);
     suggest_names(done->selection, all, in->name, in->reporter);
     if (done->selection->phase != NULL &&
         !suggest_phase(done->selection->phase, all, in->name, in->reporter) &&

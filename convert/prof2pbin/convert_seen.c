@@ -208,7 +208,7 @@ static bool some_move(const struct seen_conversion *c)
 }
 
 /* As locate; some sightings in user code become sightings of the kernel, in profiles of the engine
- * perf. */
+ * perf. If the kernel was not sampled, they do not show which code called it. */
 static uint32_t locate_in_either(struct seen_conversion *c, const struct raw_samples *s, size_t at,
                                  const struct tracked *t, uint32_t token, uint64_t time_ns)
 {
@@ -219,9 +219,10 @@ static uint32_t locate_in_either(struct seen_conversion *c, const struct raw_sam
         return location;
     bool moves =
         w->user != NULL && w->misplaced > 0 && user_share_moves(w->user, t->thread, time_ns);
-    if (moves || switch_share_moves(&w->switches, t->thread))
-        return place(c, t->image, RAW_KERNEL_PC, NOW, location);
-    return location;
+    if (!moves && !switch_share_moves(&w->switches, t->thread))
+        return location;
+    uint32_t caller = w->user != NULL ? PBIN_NO_CALLER : location;
+    return place(c, t->image, RAW_KERNEL_PC, NOW, caller);
 }
 
 /* As locate; some sightings in the kernel become sightings of user code, and the reverse. */

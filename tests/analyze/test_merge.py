@@ -310,8 +310,8 @@ class Attributions(MergeCase):
         self.assertIn("with --wall-time, unlike", self.fails([*compare, self.full, wall], wall).err)
         self.assertIn("unlike", self.fails(["pbin-plot", "compare", "-k", "function", wall, self.plain], self.plain).err)
         self.fails([*compare, "--base", self.plain, thread, "--with", self.full], thread)
-        self.fails([*compare, "--kernel", "caller", self.full, self.plain], self.plain)
-        self.fails(["pbin-plot", "bars", "-k", "function", "--kernel", "caller", self.full, self.plain], self.plain)
+        self.fails([*compare, "-q", "--kernel", "caller", self.full, self.plain], self.plain)
+        self.fails(["pbin-plot", "bars", "-q", "-k", "function", "--kernel", "caller", self.full, self.plain], self.plain)
         self.assertEqual(self.succeeds([*compare, self.plain, thread]).err,
                          f"pbin-compare: {thread}: was attributed with --energy-model=thread, unlike {self.plain}: the differences "
                          "include those of the attribution\n")

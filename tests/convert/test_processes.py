@@ -1223,6 +1223,25 @@ class KernelShare(Case):
             kernel = (0.2 / by_samples + 0.04 / by_ticks) / (1 / by_samples + 1 / by_ticks)
             self.assertAlmostEqual(user, (1 - switched) * (1 - kernel), delta=0.004)
 
+    def test_kernel_that_nobody_called(self):
+        """A recording without samples in the kernel does not show which code called it, unlike one with such samples."""
+        for called in (False, True):
+            ext = Extended({"engine": "perf", "frequency": "1000", "tick_ns": str(self.TICK)}, [Image(1, "/bin/a")],
+                           [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1, 1)])
+            ext.ticks = [] if called else [(1, 100 * MS, 20 * self.TICK, 5 * self.TICK, 0)]
+            seen = [(KERNEL, RAN | CALLER, 0x1000) if called and i % 5 == 0 else (0x1000, RAN) for i in range(100)]
+            samples = [Sample(1, [Thread(1, pc, (i + 1) * MS, *flags)]) for i, (pc, *flags) in enumerate(seen)]
+            data = self.succeeds(["prof2pbin", "-q"],
+                                 stdin=raw.extended(run_of(samples), [(i + 1) * MS for i in range(100)], ext)).out
+            for kernel in "own", "caller":
+                with self.subTest(called=called, kernel=kernel):
+                    done = self.succeeds(["pbin-aggregate", "-k", "binary", f"--kernel={kernel}", "--format=json"], stdin=data)
+                    times = {row["binary"]: row["time"] for row in json.loads(done.out)["rows"]}
+                    moved = called and kernel == "caller"
+                    self.assertAlmostEqual(times["a"], 0.1 if moved else 0.08, delta=0.0015)
+                    self.assertEqual("_kernel" in times, not moved)
+                    self.assertEqual("which code called the kernel" in done.err, kernel == "caller" and not called)
+
     def test_short_processes_of_different_lengths(self):
         """Processes that start in the kernel for 2 ms, and then run for 4 or 12 ms: a third of the CPU
         time of the former, and a seventh of that of the latter, is in the kernel."""
