@@ -10,7 +10,9 @@
 
 enum {
     MIN_ALIKE = 2,
-    SHORT_STAY = 8, /* samples: a thread that changes faster is not well seen */
+    FEW_EMPTY = 4,  /* one sample in so many contains no threads */
+    SHORT_STAY = 8, /* samples: a thread that changes faster is not well seen ... */
+    RARE_WAIT = 16, /* ... unless it waits in fewer than one of so many samples */
     RECENT = 64     /* samples, and means among which one of another thread is searched for */
 };
 /* The least difference between intervals and CPU times, relative to the intervals, unless the
@@ -151,12 +153,35 @@ static void enter_mean(struct fit_times *t, struct fit_looks *looks, bool across
     looks->open_ns = 0;
 }
 
+/* The time that sample I represents. If threads run nearly all the time, samples without threads are
+ * at updates of the sensor, when no thread is looked at. */
+static double interval_of(const struct fit_times *t, const struct fit_view *v, size_t i)
+{
+    double ns = v->stretch->ns[i];
+    while (t->few_empty && i > 0 && v->threads[i - 1] == 0)
+        ns += v->stretch->ns[--i];
+    return ns;
+}
+
+static bool has_few_empty(const struct fit_view *v)
+{
+    size_t empty = 0;
+    double ns = 0, cpu_ns = 0;
+    for (size_t i = 0; i < v->stretch->count; i++) {
+        empty += v->threads[i] == 0;
+        ns += v->stretch->ns[i];
+    }
+    for (size_t k = 0; k < v->thread_samples; k++)
+        cpu_ns += v->cpu_ns[k];
+    return FEW_EMPTY * empty < v->stretch->count && RARE_WAIT * (ns - cpu_ns) < ns;
+}
+
 /* PREVIOUS is the same thread in the sample before; FAR: in an earlier one, or there is none. */
 static void look_at(struct fit_times *t, const struct fit_view *v, uint32_t previous, bool far,
                     bool across, size_t i, size_t k)
 {
     struct fit_looks *looks = &t->looks[t->thread[k]];
-    double ns = v->stretch->ns[i], cpu_ns = v->cpu_ns[k];
+    double ns = interval_of(t, v, i), cpu_ns = v->cpu_ns[k];
     bool ran = cpu_ns > 0, ran_before = far ? ran : v->cpu_ns[previous] > 0;
     looks->open_ns += ns * (ran + ran_before) / 2;
     looks->changes += ran != ran_before;
@@ -176,6 +201,7 @@ void fit_times_follow(struct fit_times *t, const struct fit_view *v, bool across
     uint32_t threads = 0;
     reserve(t, v->thread_samples);
     t->mean_count = 0;
+    t->few_empty = has_few_empty(v);
     for (size_t i = 0, k = 0, before = 0; i < v->stretch->count; i++) {
         size_t begin = k;
         for (size_t end = k + v->threads[i]; k < end; k++) {
@@ -201,7 +227,8 @@ static bool is_seen_at_random(const struct fit_looks *l)
 static bool is_restless(const struct fit_looks *l)
 {
     size_t stays = l->ran < l->waited ? l->ran : l->waited; /* samples in the state that is rarer */
-    return is_seen_at_random(l) && 2 * stays < SHORT_STAY * l->changes;
+    return is_seen_at_random(l) && 2 * stays < SHORT_STAY * l->changes &&
+           RARE_WAIT * l->waited > l->ran;
 }
 
 /* The ratio of CPU time to the time in which a thread seemed to run. If a mean continues in another
@@ -225,7 +252,7 @@ static void place(struct fit_times *t, const struct fit_view *v, size_t before, 
     bool placed = is_seen_at_random(looks), ran = t->mean[k] != FIT_NO_MEAN;
     looks->mean = ran ? t->mean[k] : looks->mean;
     t->waits[k] = placed && !ran;
-    t->cpu_ns[k] = placed ? v->stretch->ns[i] * scale_of(t, looks) : v->cpu_ns[k];
+    t->cpu_ns[k] = placed ? interval_of(t, v, i) * scale_of(t, looks) : v->cpu_ns[k];
     if (v->uses == NULL)
         return;
     t->uses[k] = v->uses[k];

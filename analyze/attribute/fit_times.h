@@ -44,6 +44,7 @@ struct fit_times {
     struct stretch_use *uses;
     uint32_t *thread, *mean; /* [thread samples]: thread, and the mean with its CPU time */
     bool *waits;             /* [thread samples]: CPU_NS is time that it waited */
+    bool few_empty;          /* samples without threads are few, and threads run there */
     struct fit_looks *looks; /* [threads] */
     struct fit_mean *means;  /* in the order of their first samples */
     uint32_t threads, mean_count;

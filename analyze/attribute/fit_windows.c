@@ -551,11 +551,15 @@ static uint32_t ran_before(const struct fit_view *v, size_t k)
     return p;
 }
 
+/* If fewer than one in MARKED updates has a sample without threads, these do not matter, unless
+ * threads wait in more than one of RARE_WAIT samples. */
+enum { MARKED = 4, RARE_WAIT = 16 };
+
 /* Returns whether CPU time is known at the ends of windows, because it is divided between two
  * samples without threads, equally among the samples in which threads ran. */
 static bool is_divided(const struct fit_view *v)
 {
-    size_t first = 0;
+    size_t first = 0, marks = 0, waited = 0;
     size_t alike[2] = {0, 0}, others[2] = {0, 0}; /* [1]: across a sample without threads */
     if (v->uses == NULL)                          /* the usual case: all samples have threads */
         return false;
@@ -565,13 +569,17 @@ static bool is_divided(const struct fit_view *v)
         return false;
     for (size_t i = 0, k = 0, since = 0; i < v->stretch->count; i++) {
         since = v->threads[i] == 0 ? k : since;
+        marks += v->threads[i] == 0;
         for (size_t end = k + v->threads[i]; k < end; k++) {
             uint32_t p = v->cpu_ns[k] > 0 ? ran_before(v, k) : STRETCH_NONE;
+            waited += !(v->cpu_ns[k] > 0);
             if (p != STRETCH_NONE)
                 (are_alike(v->cpu_ns[k], v->cpu_ns[p]) ? alike : others)[p < since]++;
         }
     }
-    return alike[0] > others[0] && others[1] >= alike[1];
+    bool matter =
+        MARKED * marks >= v->stretch->updates || RARE_WAIT * waited > v->thread_samples - waited;
+    return alike[0] > others[0] && others[1] >= alike[1] && matter;
 }
 
 void fit_add_stretch(struct fit *fit, const struct fit_view *view)

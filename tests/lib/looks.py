@@ -19,13 +19,13 @@ class Thread:
     """The stays of a thread in its rows: when each ends, the CPU time and energy up to that moment,
     the row, and whether the thread runs."""
 
-    def __init__(self, rng, number, seconds, on, stays, sleep):
+    def __init__(self, rng, number, seconds, on, stays, sleep, spread):
         self.ends, self.stays, self.shared, self.known = [], [], [], 0.0
         t = cpu = joule = 0.0
         left = rng.expovariate(1 / on / MS)
         while t < seconds * 1e9:
             for row, mean in ((2 * number, stays[0]), (2 * number + 1, stays[1]), (None, sleep)):
-                need = mean * MS * rng.uniform(0.5, 1.5)
+                need = mean * MS * rng.uniform(1 - spread, 1 + spread)
                 while need > 0:
                     ran = need if row is None else min(need, left)
                     cpu += 0 if row is None else ran
@@ -63,13 +63,14 @@ def moments(rng, mean, end):
         yield t
 
 
-def record(rng, seconds, threads=2, hertz=3300, update=MS, marked=0.1, missed=0.0, on=6, stays=(5, 8), sleep=4, noise=0.0):
+def record(rng, seconds, threads=2, hertz=3300, update=MS, marked=0.1, missed=0.0, on=6, stays=(5, 8), sleep=4, noise=0.0,
+           spread=0.5):
     """Returns samples, and the energy of each row. The sensor is updated every UPDATE ns; the
     fraction MARKED of updates is seen at once, by a sample without threads. The fraction MISSED of
     running threads seems to be waiting. Threads stay for STAYS ms in both of their functions, then
-    sleep for SLEEP ms; every ON ms they have to wait for a CPU. Updates have an error of NOISE
+    sleep for SLEEP ms, times 1 +- SPREAD; every ON ms they have to wait for a CPU. Updates have an error of NOISE
     J."""
-    ran = [Thread(rng, n, seconds + 0.1, on, stays, sleep) for n in range(threads)]
+    ran = [Thread(rng, n, seconds + 0.1, on, stays, sleep, spread) for n in range(threads)]
     joules = [4e-9 * t + sum(thread.at(t)[1] for thread in ran) for t in range(0, int(seconds * 1e9) + 1, update)]
     joules = [j + rng.gauss(0, noise) for j in joules] if noise else joules
     end = (len(joules) - 1) * update
