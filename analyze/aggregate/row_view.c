@@ -119,6 +119,7 @@ static void make_columns(struct row_view *v)
     add_column(v, v->share_name[0], "%", RANK_ENERGY_SHARE);
     if (v->report->intervals)
         add_detail(v, v->share_name[1], "%", v->column_count - 1);
+    v->share_interval_at = v->column_count - 1;
     spread_columns(v, unit, time_at, energy_at);
     add_measures(v, time_at);
     if (v->fitted) {
@@ -208,9 +209,9 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, exa
         cells[n++] = joules(v, sums->energy - fixed);
     }
     cells[n++] = cell_real(energy_share);
-    if (v->report->intervals)
-        cells[n++] =
-            cell_real(100 * energy_interval(v, &v->shown, &values) / fabs(v->total_values.energy));
+    double share_half = 100 * energy_interval(v, &v->shown, &values) / fabs(v->total_values.energy);
+    if (v->report->intervals) /* of a fitted row: see row_view_fitted */
+        cells[n++] = cell_real(v->fitted && share_half != 0 ? NAN : share_half);
     spread_cells(v, sums, spread, cells + n);
     for (size_t i = 1; i <= 2 && v->fitted; i++)
         cells[v->column_count - i] = (struct table_cell){0};
@@ -222,8 +223,10 @@ void row_view_fitted(const struct row_view *v, const struct pbin_row *row, struc
         return;
     const struct fitted *fitted =
         aggregate_fitted(v->aggregate, (size_t)(row - aggregate_row(v->aggregate, 0)));
-    cells[v->column_count - 2] =
-        cell_real(v->energy_scale * fitted->interval / (double)(v->runs > 0 ? v->runs : 1));
+    double half = fitted->interval / (double)(v->runs > 0 ? v->runs : 1);
+    cells[v->column_count - 2] = cell_real(v->energy_scale * half);
+    if (v->report->intervals) /* the total is measured */
+        cells[v->share_interval_at] = cell_real(100 * half / fabs(v->total_values.energy));
     if (fitted->like != NULL)
         cells[v->column_count - 1] = cell_text(fitted->like);
 }

@@ -56,6 +56,7 @@ struct row_view {
     bool calls_only;                 /* there are calls and no samples */
     double time_scale, energy_scale; /* 1, or 1 / total with NORMALIZED */
     double power;                    /* of the run: energy / wall time; NaN: unknown */
+    size_t share_interval_at;        /* the column of the interval of the share of energy */
     char share_name[3][48], excluded_name[2][48], part_name[VIEW_PARTS][48];
 };
 

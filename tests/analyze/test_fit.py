@@ -178,6 +178,11 @@ class FitTest(tool.Case):
         self.assertIsNone(rows["f0"]["fit_ci95"])
         self.assertAlmostEqual(rows["f3"]["power"], 25, delta=1)
         self.assertEqual((rows["_idle"]["not_resolvable_from"], rows["_idle"]["energy"]), ("every row", 0))
+        rows, total = self.rows("--ci", os.path.join(self.folder, "pair.pbin"))
+        for row in rows.values():  # the total is measured: shares are as uncertain as energies
+            self.assertEqual(row["energy_share_ci_approx"] is None, row["fit_ci95"] is None, row)
+            if row["fit_ci95"] is not None:
+                self.assertAlmostEqual(row["energy_share_ci_approx"], 100 * row["fit_ci95"] / total["energy"], 6)
         alike = make(samples, 3, 4)
         alike.locations[1] = pbin.Location(0x5000, "libx.so", [pbin.Frame("f0", "f0", "", 0)])
         table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", "--format", "json",
