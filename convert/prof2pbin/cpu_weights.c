@@ -700,8 +700,9 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
  *                         the kernel counts the time of a thread up to the last tick or switch
  *                         before its end, so that up to a tick of each thread may be missing, or
  *                         all of a short one. If the threads exceed the count by more than that
- *                         together, all are reduced in proportion; if they exceed it by less, the
- *                         count is not used. If they have less than the count, they get equal parts
+ *                         together, all are reduced in proportion, to the count and that (or to as
+ *                         much of it as the run has left); if they exceed it by less, the count is
+ *                         not used. If they have less than the count, they get equal parts
  *                         of the rest as unsampled, except for the first thread of the program if
  *                         there are others: it exists until the program is waited for, so that its
  *                         kernel count is known
@@ -879,24 +880,36 @@ static void count_processes(const struct cpu_weights *w, const struct raw_extens
 }
 
 /* If the engine counted more for a process, by no more than the kernel's count may lack, treats the
- * process as one without a kernel count. If it counted more than that, adds this lack to the
- * kernel's count. */
+ * process as one without a kernel count. */
 static void settle_late(struct process *all, size_t count)
 {
     struct process *others = &all[count];
     for (size_t i = 0; i < count; i++) {
         struct process *p = &all[i];
-        if (p->kernel_ns == UNKNOWN || p->counted_ns <= p->kernel_ns)
+        if (p->kernel_ns == UNKNOWN || p->counted_ns <= p->kernel_ns ||
+            p->counted_ns - p->kernel_ns > p->late_ns)
             continue;
-        if (p->counted_ns - p->kernel_ns > p->late_ns) {
-            p->kernel_ns += p->late_ns;
-            continue;
-        }
         p->kernel_ns = UNKNOWN;
         others->counted_ns += p->counted_ns;
         others->left += p->left;
         others->exact += p->exact;
     }
+}
+
+/* If the engine counted even more, adds to the kernel's count what it may lack, but together no
+ * more than what is left of the time RUN_NS of the run (0: unknown). */
+static void add_late(struct process *all, size_t count, uint64_t run_ns)
+{
+    uint64_t late_ns = 0, known_ns = all[count].counted_ns;
+    for (size_t i = 0; i < count; i++) {
+        known_ns += all[i].kernel_ns != UNKNOWN ? all[i].kernel_ns : 0;
+        late_ns += all[i].kernel_ns < all[i].counted_ns ? all[i].late_ns : 0;
+    }
+    uint64_t left_ns = run_ns > known_ns ? run_ns - known_ns : 0;
+    left_ns = run_ns == 0 || left_ns > late_ns ? late_ns : left_ns;
+    for (size_t i = 0; i < count; i++)
+        if (all[i].kernel_ns < all[i].counted_ns)
+            all[i].kernel_ns += division_scale(all[i].late_ns, left_ns, late_ns);
 }
 
 static int apply_kernel_times(struct cpu_weights *w, const struct tracker *tracker)
@@ -910,6 +923,7 @@ static int apply_kernel_times(struct cpu_weights *w, const struct tracker *track
         assign_records(tracker, number, all);
     count_processes(w, tracker->ext, number, all);
     settle_late(all, count);
+    add_late(all, count, tracker->ext->facts.cpu_ns);
     uint64_t rest_ns = rest_of_run(tracker, w->nominal, all, others);
     bool are_known = others->left + others->exact == 0;
     others->kernel_ns = rest_ns;

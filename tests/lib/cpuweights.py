@@ -427,20 +427,24 @@ def kernel_times(threads, ext, nominal):
         records = [user + system for p, user, system in ext.cpus if p == pid]
         if len(records) == len(processes):
             recorded.update((p, r) for p, r in zip(processes, records) if r >= LEAST_KNOWN)
+    of = lambda process: [t for t in threads if t.image and process_of(t.image, ext) == process]
+    counted = {process: sum(t.total + t.orphan for t in of(process)) for process in recorded}
+    late = {}  # a tick of each thread may not have been counted
     for process in list(recorded):
-        its = [t for t in threads if t.image and process_of(t.image, ext) == process]
-        counted = sum(t.total + t.orphan for t in its)
-        if recorded[process] < counted:  # a tick of each thread may not have been counted
-            late = sum(min(TICK, t.total + t.orphan) for t in its)
-            if recorded[process] + late >= counted:
-                del recorded[process]
-                continue
-            recorded[process] += late
-        kernel = recorded[process]
-        if kernel < counted:
-            reduce(its, kernel)
+        if recorded[process] < counted[process]:
+            late[process] = sum(min(TICK, t.total + t.orphan) for t in of(process))
+            if recorded[process] + late[process] >= counted[process]:
+                del recorded[process], late[process]
+    known = sum(recorded.values()) + sum(t.total + t.orphan for t in threads
+                                         if not t.image or process_of(t.image, ext) not in recorded)
+    left = min(sum(late.values()), max(0, rest - known)) if rest else sum(late.values())
+    for process in late:
+        recorded[process] += late[process] * left // sum(late.values())
+    for process, kernel in recorded.items():
+        if kernel < counted[process]:
+            reduce(of(process), kernel)
         else:
-            equally(kernel - counted, lacking(its, ext), own)
+            equally(kernel - counted[process], lacking(of(process), ext), own)
     others = [t for t in threads if not t.image or process_of(t.image, ext) not in recorded]
     counted = sum(t.total + t.orphan for t in others)
     if rest:
