@@ -25,7 +25,7 @@ struct spot {
     uint32_t program; /* the one that was first seen there */
     uint64_t byte, samples;
     uint64_t same; /* of these, those on the CPU of the sampler */
-    double joules;
+    double joules; /* until histogram_write: the sum of the powers of its sightings [W] */
 };
 
 struct program {
@@ -43,10 +43,10 @@ struct program {
     double gained;  /* ... together with this energy [J] */
 };
 
-/* A sighting that waits for the energy of its sample. The first one of a sample belongs to no
- * thread; its CPU time is that of all threads that are not running. */
+/* A sighting that waits for the power of its sample. The first one of a sample belongs to no
+ * thread. */
 struct sighting {
-    uint64_t time, cpu;
+    uint64_t time;
     size_t spot;
 };
 
@@ -65,11 +65,8 @@ struct histogram {
     size_t waiting_count, waiting_capacity;
     uint64_t before; /* time of the last sample that has its energy */
     uint64_t ran;
-    int64_t cpu; /* of all threads */
-    size_t last; /* the spot that last got energy */
-    /* of all samples; used while no thread was seen running, not assigned yet [J] */
-    double joules, carried;
-    double assigned; /* energy assigned to spots [J] */
+    int64_t cpu;   /* of all threads */
+    double joules; /* of all samples */
 };
 
 struct histogram *histogram_new(struct raw_readings *readings)
@@ -172,32 +169,18 @@ static int64_t cpu_since(struct histogram *h, const struct engine_thread *thread
                                                                    : (int64_t)thread->cpu;
 }
 
-/* Assigns energy to the sightings FIRST to END of one sample: first for the CPU time of threads
- * that no longer run, then to each sighting. */
+/* Assigns the power before a sample to its sightings, FIRST to END. */
 static void settle(struct histogram *h, size_t first, size_t end)
 {
-    uint64_t time = h->waiting[first].time, used = 0, running = 0;
-    double interval = (double)(time - h->before);
-    double joules = raw_readings_value(h->readings, h->before, time) * interval * 1e-9;
-    for (size_t i = first; i < end; i++) {
-        used += h->waiting[i].cpu;
-        running += i > first ? h->waiting[i].cpu : 0;
-    }
-    h->joules += joules;
-    h->carried += joules * ((double)used < interval ? (double)used / interval : used > 0);
-    double all = h->carried;
-    for (size_t i = first + 1; i < end; i++) {
-        double part = running > 0 ? (double)h->waiting[i].cpu / (double)running
-                                  : 1 / (double)(end - first - 1);
-        h->last = h->waiting[i].spot;
-        h->spots[h->last].joules += all * part;
-        h->assigned += all * part;
-        h->carried = 0;
-    }
+    uint64_t time = h->waiting[first].time;
+    double power = raw_readings_value(h->readings, h->before, time);
+    h->joules += power * (double)(time - h->before) * 1e-9;
+    for (size_t i = first + 1; i < end; i++)
+        h->spots[h->waiting[i].spot].joules += power / (double)(end - first - 1);
     h->before = time;
 }
 
-/* Assigns energy to waiting samples whose readings have arrived; also to others if too many wait or
+/* Assigns power to waiting samples whose readings have arrived; also to others if too many wait or
  * at the end. */
 static void settle_waiting(struct histogram *h, bool all)
 {
@@ -230,20 +213,14 @@ void histogram_sample(struct histogram *h, const struct engine_sample *sample,
 {
     mem_reserve(&h->waiting, &h->waiting_capacity, h->waiting_count + sample->count + 1,
                 sizeof *h->waiting);
-    struct sighting *rest = &h->waiting[h->waiting_count++];
-    *rest = (struct sighting){.time = sample->time};
+    h->waiting[h->waiting_count++] = (struct sighting){.time = sample->time};
     for (size_t i = 0; i < sample->count; i++) {
         const struct engine_thread *t = &sample->threads[i];
-        int64_t cpu = cpu_since(h, t);
-        uint64_t used = cpu > 0 ? (uint64_t)cpu : 0;
-        h->cpu += cpu;
-        if ((t->flags & RAW_TOTAL) != 0 || (t->flags & RAW_RAN) == 0) {
-            rest->cpu += used;
+        h->cpu += cpu_since(h, t);
+        if ((t->flags & RAW_TOTAL) != 0 || (t->flags & RAW_RAN) == 0)
             continue;
-        }
         size_t spot = spot_of(h, t, finder);
-        h->waiting[h->waiting_count++] =
-            (struct sighting){.time = sample->time, .cpu = used, .spot = spot};
+        h->waiting[h->waiting_count++] = (struct sighting){.time = sample->time, .spot = spot};
         h->spots[spot].samples++;
         count_side(h, t, &h->spots[spot]);
         h->ran++;
@@ -254,11 +231,6 @@ void histogram_sample(struct histogram *h, const struct engine_sample *sample,
 double histogram_end(struct histogram *h)
 {
     settle_waiting(h, true);
-    if (h->last < h->spot_count) { /* no thread was seen running after the energy carried */
-        h->spots[h->last].joules += h->carried;
-        h->assigned += h->carried;
-    }
-    h->carried = 0;
     return h->joules;
 }
 
@@ -445,6 +417,19 @@ static struct spot sum_of(const struct histogram *h, uint32_t map)
     return sum;
 }
 
+/* Turns sums of powers into energies: each sighting represents the same CPU time. Together they get
+ * no more than there is. Returns the rest [J]. */
+static double settle_energy(struct histogram *h)
+{
+    double watts = 0, seconds = h->ran > 0 ? (double)h->cpu * 1e-9 / (double)h->ran : 0;
+    for (size_t i = 0; i < h->spot_count; i++)
+        watts += h->spots[i].joules;
+    double assigned = fmin(watts * seconds, h->joules), scale = watts > 0 ? assigned / watts : 0;
+    for (size_t i = 0; i < h->spot_count; i++)
+        h->spots[i].joules *= scale;
+    return h->joules - assigned;
+}
+
 int histogram_write(struct histogram *h, struct output *out, const struct histogram_target *target,
                     struct histogram_sums *sums)
 {
@@ -452,9 +437,11 @@ int histogram_write(struct histogram *h, struct output *out, const struct histog
     histogram_end(h);
     uint64_t wall_us = target->wall / 1000; /* with the precision of the header */
     double wall = (double)wall_us * 1e-6;
+    if (h->cpu > 0 && target->cpu > 0 && (uint64_t)h->cpu > target->cpu)
+        h->cpu = (int64_t)target->cpu; /* events count what the host of a virtual machine takes */
     double ideal = h->cpu > 0 ? (double)target->wall * (double)h->ran / (double)h->cpu : 1;
     sums->samples = ideal >= 1 ? (uint64_t)llrint(ideal) : 1;
-    double measure = wall > 0 ? (double)sums->samples / wall : 0, idle = h->joules - h->assigned;
+    double measure = wall > 0 ? (double)sums->samples / wall : 0, idle = settle_energy(h);
     settle_kernel(h, (double)target->tick);
     settle_faults(h, target);
     struct spot outside = sum_of(h, OUTSIDE), kernel = sum_of(h, KERNEL);
@@ -462,7 +449,7 @@ int histogram_write(struct histogram *h, struct output *out, const struct histog
     outside.joules += kernel.joules;
     sums->kernel_samples = kernel.samples;
     sums->kernel_current = kernel.joules * measure;
-    sums->idle_current = idle > 0 ? idle * measure : 0;
+    sums->idle_current = idle * measure;
     if (h->spot_count > 0)
         qsort(h->spots, h->spot_count, sizeof *h->spots, by_place);
     compose_header(&buffer, MAGIC, target->wall, target->latency, sums->samples, target->maps,

@@ -8,9 +8,9 @@
  * its energy is its current * volts * wall / samples. To make both correct for all engines, a
  * sighting of a running thread counts 1, and the number of samples in the header is chosen so that
  * the times add up to the CPU time of all threads; the current is the energy, scaled so that 1 volt
- * gives joules. The energy between two samples is divided among the threads seen running in the
- * second sample, by their CPU time since the first, up to the part of the interval for which they
- * ran; the rest is idle energy and has no program counter. The dialect has a single counter for all
+ * gives joules. A sighting gets the power of the interval before it for the same CPU time as all
+ * others, divided by the number of threads that were seen running: at constant power, time and
+ * energy are in proportion. The rest is idle energy and has no program counter. The dialect has a single counter for all
  * program counters outside the mappings; the raw extension contains the part of the kernel and the
  * idle energy.
  *
@@ -59,6 +59,7 @@ double histogram_end(struct histogram *histogram);
 /* Data for the end of the profile; all borrowed. */
 struct histogram_target {
     uint64_t wall, latency; /* [ns] */
+    uint64_t cpu;           /* of all threads, by the kernel: at most [ns]; 0: unknown */
     uint64_t tick;          /* time between two kernel ticks [ns]; 0: unknown */
     uint64_t faults; /* page faults of all processes; UINT64_MAX: the kernel is not sampled */
     const struct vmmap *maps;

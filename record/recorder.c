@@ -72,6 +72,7 @@ struct recorder {
     /* time in which a thread ran; when to read mappings, in that time */
     uint64_t ran, next_look;
     int64_t started; /* CLOCK_REALTIME of time 0 [ns] */
+    uint64_t cpu;    /* at the end: CPU time of all sampled processes [ns]; 0: unknown */
     double energy;
 };
 
@@ -454,6 +455,7 @@ static int write_profile(struct recorder *r, const struct engine_result *result,
 static int write_histogram(struct recorder *r, const struct engine_result *result)
 {
     struct histogram_target target = {.wall = result->wall,
+                                      .cpu = r->cpu,
                                       .latency = engine_cost(result),
                                       .tick = clock_tick(),
                                       .faults = result->user_only ? UINT64_MAX : result->faults};
@@ -524,11 +526,12 @@ static int finish_profile(struct recorder *r, const struct engine_result *result
     return -1;
 }
 
-static void add_times(struct recorder *r, const struct engine_result *result)
+/* The CPU time of all sampled processes [ns]; 0: unknown. */
+static uint64_t sampled_cpu(const struct recorder *r, const struct engine_result *result,
+                            bool failed)
 {
-    facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->user + result->system));
-    if (result->user_only)
-        facts_add(&r->facts, "system_ns", mem_printf("%" PRIu64, result->system));
+    bool whole = r->options->command != NULL && r->options->engine.follow && !failed;
+    return whole ? result->user + result->system : result->attached;
 }
 
 int recorder_finish(struct recorder *r, const struct engine_result *result,
@@ -547,11 +550,11 @@ int recorder_finish(struct recorder *r, const struct engine_result *result,
     facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
     if (result->user_part > 0)
         facts_add(&r->facts, "user_part", mem_printf("%.6g", result->user_part));
-    if (r->options->command != NULL && r->options->engine.follow && !failed)
-        /* otherwise, it is not the CPU time of the sampled processes */
-        add_times(r, result);
-    else if (result->attached > 0)
-        facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->attached));
+    r->cpu = sampled_cpu(r, result, failed);
+    if (r->cpu > 0)
+        facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, r->cpu));
+    if (r->cpu > 0 && result->user_only && result->attached == 0)
+        facts_add(&r->facts, "system_ns", mem_printf("%" PRIu64, result->system));
     if (result->faults > 0)
         facts_add(&r->facts, "page_faults", mem_printf("%" PRIu64, result->faults));
     facts_add(&r->facts, "target", mem_strdup(images_target(r->images)));
