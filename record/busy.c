@@ -44,14 +44,34 @@ static bool read_times(int fd, uint64_t *ns)
     return true;
 }
 
+/* Returns the CPU time by the kernel's ticks. */
+static uint64_t by_ticks(const uint64_t *ns)
+{
+    return ns[USER] + ns[NICE] + ns[SYSTEM] + ns[IRQ] + ns[SOFTIRQ];
+}
+
 /* Sets the values at NOW, to which later ones are compared. */
-static void set_base(struct busy *busy, uint64_t now, const uint64_t *ns, uint64_t idle)
+static void set_base(struct busy *busy, uint64_t now, const uint64_t *ns)
 {
     if (busy->base_time == 0)
-        busy->last = ns[USER] + ns[NICE] + ns[SYSTEM] + ns[IRQ] + ns[SOFTIRQ];
+        busy->last = by_ticks(ns);
     busy->base = busy->last;
     busy->base_time = now;
-    busy->base_idle = idle;
+    busy->base_idle = ns[IDLE] + ns[IOWAIT];
+    busy->base_stolen = ns[STEAL];
+    busy->base_ticks = by_ticks(ns);
+}
+
+/* Returns the CPU time since BASE_TIME: what was neither idle nor taken by the host of a virtual
+ * machine. A CPU that waits for the host counts as idle until it wakes, too; what is subtracted
+ * twice is at most what was taken, and ticks then show more. */
+static uint64_t since_base(const struct busy *busy, uint64_t now, const uint64_t *ns)
+{
+    uint64_t all = busy->cpus * (now - busy->base_time);
+    uint64_t idle = ns[IDLE] + ns[IOWAIT] - busy->base_idle;
+    uint64_t stolen = ns[STEAL] - busy->base_stolen, ticks = by_ticks(ns) - busy->base_ticks;
+    uint64_t most = all > idle ? all - idle : 0, least = most > stolen ? most - stolen : 0;
+    return ticks < least ? least : ticks < most ? ticks : most;
 }
 
 /* Returns the number of CPUs in FD, /proc/stat, which may show fewer than the machine has in a
@@ -91,12 +111,11 @@ uint64_t busy_read(struct busy *busy, uint64_t now)
     uint64_t ns[FIELDS];
     if (busy->fd < 0 || now < busy->due || !read_times(busy->fd, ns))
         return busy->last;
-    uint64_t end = clock_now(), idle = ns[IDLE] + ns[IOWAIT] + ns[STEAL];
+    uint64_t end = clock_now();
     if (count_cpus(busy, now))
-        set_base(busy, end, ns, idle);
-    uint64_t all = busy->cpus * (end - busy->base_time), unused = idle - busy->base_idle;
-    if (all > unused && busy->base + all - unused > busy->last)
-        busy->last = busy->base + all - unused;
+        set_base(busy, end, ns);
+    uint64_t used = busy->base + since_base(busy, end, ns);
+    busy->last = used > busy->last ? used : busy->last;
     uint64_t cost = end - now, tick = SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
     busy->due = now + (cost * COST_SHARE > tick ? cost * COST_SHARE : tick);
     return busy->last;

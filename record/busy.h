@@ -14,7 +14,9 @@ struct busy {
     uint64_t checked;   /* CLOCK_MONOTONIC [ns] when they were counted */
     uint64_t base;      /* CPU time at BASE_TIME [ns] */
     uint64_t base_time; /* CLOCK_MONOTONIC [ns]; 0: no values have been read */
-    uint64_t base_idle; /* time that CPUs were idle until then [ns] */
+    /* until then [ns]: time that CPUs were idle; that the host of a virtual machine took; CPU time by
+     * ticks */
+    uint64_t base_idle, base_stolen, base_ticks;
 };
 
 /* Opens /proc/stat. If that fails, all values are unknown. */

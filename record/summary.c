@@ -94,9 +94,9 @@ static void print_energy(const struct engine_result *r, const struct power_summa
     if (p->baseline_w >= 0)
         fprintf(stderr, "sampler: baseline %.6g W: %.6g J, and %.6g J above it\n", p->baseline_w,
                 base, energy_beyond(p, base));
-    if (p->busy >= 0 && used > 0)
+    if (p->busy >= 0 && used > 0) /* in steps of 10 ms */
         fprintf(stderr, "sampler: CPU time of the machine %.2f s, of the command %.2f s%s\n",
-                p->busy, used,
+                p->busy > used ? p->busy : used, used,
                 aggregated ? "; -a does not separate the energy of other programs" : "");
 }
 
