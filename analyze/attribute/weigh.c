@@ -19,6 +19,15 @@
 
 enum { NS_PER_S = 1000000000, WINDOW = 128 /* samples at a time, if each keeps its energy */ };
 
+/* Returns whether the whole CPU time of a sample belongs to its PC. If a sampler divides CPU time
+ * among the moments at which it saw a thread running, that is so, too: with halves, code before a
+ * wait would lose half a share to the code before it, and code after a wait would lose none. Least
+ * squares (UNDIVIDED) look at such times themselves. */
+static bool has_own_intervals(const struct pbin_meta *meta, bool undivided)
+{
+    return meta->own_intervals != PBIN_OWN_NONE || (meta->divided > 1 && !undivided);
+}
+
 void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct quantity *quantity,
                    const struct weigh_options *options)
 {
@@ -29,7 +38,7 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
     if (options->wall_time && w->options.model == &energy_by_share)
         w->options.model = &energy_by_sample;
     if (w->options.model == &energy_by_share)
-        w->share = share_work_new(options->undivided, meta->own_intervals != PBIN_OWN_NONE);
+        w->share = share_work_new(options->undivided, has_own_intervals(meta, options->undivided));
     w->longest = exact_of_double(options->max_gap * 1e9, TIME_SHIFT);
     w->lag = w->share != NULL ? exact_of_double(options->lag * 1e9, TIME_SHIFT) : 0;
     if (!meta->times && meta->samples > 0 && meta->wall_ns > 0) {

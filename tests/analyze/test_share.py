@@ -60,6 +60,27 @@ class ShareTest(tool.Case):
             if constant:
                 self.assertAlmostEqual(rows["_idle"]["energy"] / energy, 1 - used, 9)
 
+    def test_moments_that_share_cpu_time(self):
+        """As from the engine ptrace: f0 for 3 ms, f1 for 2 ms, then asleep for 6.3 ms. All moments that see the thread running share its
+        CPU time, and a source that does not depend on the thread has one power for all: f0 got 7 % too much, f1 9 % too little."""
+        rng, samples, t, cpu, known, shared = random.Random(5), [], 0, 0, 0, []
+        watts = [10 + rng.uniform(-1, 1) for _ in range(1300)]  # of 5 ms each
+        while t < 6000 * MS:
+            ns = max(1, round(rng.expovariate(1 / MS)))
+            t += ns
+            at = t % (113 * MS // 10)
+            cpu = t // (113 * MS // 10) * 5 * MS + min(at, 5 * MS)
+            place = 0 if at < 3 * MS else 1 if at < 5 * MS else 2
+            samples.append(pbin.Sample(ns, watts[t // (5 * MS)], [(0, place, 0)]))
+            shared += [len(samples) - 1] if place < 2 else []
+            if len(shared) == 16:
+                for n in shared:
+                    samples[n].entries[0] = (0, samples[n].entries[0][1], (cpu - known) // 16)
+                known, shared = cpu, []
+        rows, _ = self.run_on(make(samples, cpus=2, divided=16))
+        for name in ("f0", "f1"):
+            self.assertAlmostEqual(rows[name]["power"], 10, delta=0.15)
+
     def test_cpu_time_of_others(self):
         """The target ran for a third of the time: it gets a third of the energy."""
         rows, total = self.run_on(make([pbin.Sample(3 * MS, 6.0, [(0, i % 2, MS)]) for i in range(600)], cpus=2))
