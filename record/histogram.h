@@ -10,9 +10,9 @@
  * the times add up to the CPU time of all threads; the current is the energy, scaled so that 1 volt
  * gives joules. A sighting gets the power of the interval before it for the same CPU time as all
  * others, divided by the number of threads that were seen running: at constant power, time and
- * energy are in proportion. The rest is idle energy and has no program counter. The dialect has a single counter for all
- * program counters outside the mappings; the raw extension contains the part of the kernel and the
- * idle energy.
+ * energy are in proportion. The rest is idle energy and has no program counter. The dialect has a
+ * single counter for all program counters outside the mappings; the raw extension contains the part
+ * of the kernel and the idle energy.
  *
  * If a program often calls the kernel, the ptrace engine sees it in the kernel too often. Ticks are
  * unbiased: if the sightings in the kernel exceed those that the program's ticks imply, by more

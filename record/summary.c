@@ -13,7 +13,8 @@
 static const uint64_t worth = 100;
 static const uint64_t min_switching = SECOND / 1000;
 static const double much_kernel = 0.05; /* fraction of the CPU time */
-static const double much_less = 0.8;    /* fraction of the requested rate: less is reported */
+/* fraction of the requested rate: less is reported if it is not chance, by so many deviations */
+static const double much_less = 0.95, chance = 3;
 /* fraction of the requested rate: below it, the sampler rarely gets a CPU */
 static const double starving = 0.5;
 static const uint64_t many_late = 20; /* more than one in this many samples: reported */
@@ -22,6 +23,14 @@ static const double countable = 20;   /* samples: fewer are not enough for a rat
 static double seconds_of(uint64_t ns)
 {
     return (double)ns / (double)SECOND;
+}
+
+static bool is_reduced(const struct options *o, const struct engine_result *r)
+{
+    uint64_t used = o->engine.attach_count > 0 ? r->attached : r->user + r->system;
+    double part = r->reached / o->engine.frequency,
+           expected = seconds_of(used) * o->engine.frequency;
+    return expected >= countable && part < much_less && (1 - part) * sqrt(expected) > chance;
 }
 
 /* Prints the rate that can be compared with the requested frequency: with perf, samples without
@@ -36,9 +45,7 @@ static void print_samples(const struct options *o, const struct engine_result *r
             r->samples, seconds, r->reached, o->engine.frequency,
             samples > 0 ? (double)(r->latency + r->interrupting) / 1000 / samples : 0,
             o->pmu_specs);
-    uint64_t used = o->engine.attach_count > 0 ? r->attached : r->user + r->system;
-    bool known = seconds_of(used) * o->engine.frequency >= countable;
-    if (r->gave_way && known && r->reached < much_less * o->engine.frequency)
+    if (r->gave_way && is_reduced(o, r))
         fprintf(stderr,
                 "sampler: the rate was reduced: sampling may cost at most %g %% (--max-overhead)\n",
                 o->engine.max_overhead * 100);

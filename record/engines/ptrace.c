@@ -17,6 +17,7 @@
 
 enum { MAX_PENDING = 8, FIRST = 16 };             /* MAX_PENDING: samples; FIRST: events */
 static const uint64_t tick_room = SECOND / 10000; /* from a tick to the next sample */
+static const uint64_t last_events = SECOND / 100; /* time for events after the end of the command */
 
 uint64_t ptrace_time(const struct engine_run *run)
 {
@@ -182,6 +183,15 @@ static void fill_result(struct engine_run *run)
         result->wall > 0 ? (double)pace->taken * (double)SECOND / (double)result->wall : 0;
 }
 
+/* The ends of processes are not reported in order: that of the command may come before those of
+ * others that it has waited for. */
+static void take_last_events(struct engine_run *run)
+{
+    uint64_t until = clock_now() + last_events;
+    while (clock_now() < until && ptrace_take_event(run))
+        ;
+}
+
 static void trace(struct engine_run *run)
 {
     const struct engine_options *options = run->options;
@@ -195,6 +205,8 @@ static void trace(struct engine_run *run)
     while (!run->ended)
         step(run);
     run->result->wall = clock_now() - run->start;
+    if (run->command != NULL && !run->result->expired)
+        take_last_events(run);
     fill_result(run);
     ptrace_last_sample(run);
 }
