@@ -356,8 +356,9 @@ static void warn_of_waits(const struct input *in)
     const struct attribution *done = &in->attribution;
     if (done->weigher.options.wall_time && done->meta->own_intervals != PBIN_OWN_NONE)
         report_warning(in->reporter,
-                       "%s: samples contain threads only while they ran: --wall-time does not "
-                       "show how long they waited (record with sampler --engine=ptrace)",
+                       "%s: each sample contains one running thread: with --wall-time, threads "
+                       "that run at the same time share it, and waits are missing (record with "
+                       "sampler --engine=ptrace)",
                        in->name);
 }
 

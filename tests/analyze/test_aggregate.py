@@ -592,8 +592,8 @@ class Limits(TableCase):
             made.meta.update(cpu_time=1, own_intervals=own)
             path = self.profile("own.pbin", made)
             err = self.succeeds(["pbin-aggregate", "--wall-time", path]).err
-            self.assertEqual(err.count("does not show how long they waited"), count, err)
-            self.assertNotIn("waited", self.succeeds(["pbin-aggregate", path]).err)
+            self.assertEqual(err.count("waits are missing"), count, err)
+            self.assertNotIn("waits", self.succeeds(["pbin-aggregate", path]).err)
 
     def test_no_ci_of_energy_that_is_not_known(self):
         """Intervals that would not contain the true value are replaced by a warning."""

@@ -1,6 +1,9 @@
 """The output of tests/run, the tests that it runs, and which runs of a tool look for leaks.
 
 SPDX-License-Identifier: MIT"""
+import importlib.machinery
+import io
+import json
 import os
 import subprocess
 import sys
@@ -52,6 +55,39 @@ class Measured(tool.Case):
         with self.assertRaisesRegex(AssertionError, "unexpectedly None"):  # not a measurement
             self.check(iter([None, 0]))
         del self.again  # nothing was measured here
+
+
+class Stolen(unittest.TestCase):
+    """Tests that fail while the host of a virtual machine takes CPU time."""
+
+    class Planted(unittest.TestCase):
+        fails = []
+
+        def test(self):
+            with self.subTest("part"):
+                self.assertEqual(self.fails.pop(0), 0)
+
+    def events(self, fails, stolen, measures=True):
+        """What is reported of a test that fails in order of FAILS, while the host takes STOLEN seconds."""
+        runner = importlib.machinery.SourceFileLoader("runner", os.path.join(sources.ROOT, "tests", "run")).load_module()
+        taken = iter(float(i) for i in range(100))
+        with mock.patch.object(runner.Machine, "stolen", lambda _: next(taken) * stolen):
+            self.Planted.fails, pipe = list(fails), io.StringIO()
+            test = self.Planted("test")
+            unittest.TestSuite([test]).run(runner.Events(pipe, [test], measures))
+        events = [json.loads(line) for line in pipe.getvalue().splitlines()]
+        return [kind for kind, *_ in events if kind != "step"], events[-1][2]
+
+    def test_repeated(self):
+        self.assertEqual(self.events([0], 9)[0], ["start", "passed"])
+        kinds, why = self.events([1, 2, 0], 9)
+        self.assertEqual(kinds, ["start", "passed"])
+        self.assertEqual(why, "; ".join(f"the host took CPU time: AssertionError: {i} != 0" for i in (1, 2)))
+        self.assertEqual(self.events([1, 2, 3, 0], 9)[0], ["start", "failed"])
+        for more in ({"stolen": 0}, {"stolen": 9, "measures": False}):
+            kinds, why = self.events([1, 0], **more)
+            self.assertEqual(kinds, ["start", "failed"])
+            self.assertIn("1 != 0", why)
 
 
 class Leaks(tool.Case):
