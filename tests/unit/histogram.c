@@ -116,7 +116,8 @@ static void adds_up(struct check *check)
     CHECK_EQ(first, 90);
     CHECK_EQ(other, 45 - 2);
     CHECK_EQ(samples, 90 + 90 + 45);
-    CHECK(fabs(joules - 0.362) < 1e-9);         /* 4 W for the 90.5 ms in which a thread ran */
+    /* 4 W at the 90 samples in which a thread ran, each for the same CPU time */
+    CHECK(fabs(joules - 4 * 90 * 0.2255 / 225) < 1e-9);
     CHECK(fabs(histogram_end(a) - 0.4) < 1e-9); /* 4 W for 100 ms */
     CHECK(fabs(joules + sums.idle_current * 0.1 / (double)p->samples - 0.4) < 1e-9);
     /* samples * wall / samples of the header = CPU time, as near as a whole number allows */
@@ -125,6 +126,24 @@ static void adds_up(struct check *check)
     struct stream *stream = p->stream;
     raw_close(p);
     stream_close(stream);
+    histogram_delete(a);
+    raw_readings_delete(readings);
+}
+
+/* The kernel counted less CPU time than the engine: energies are in proportion to it. */
+static void no_more_than_the_kernel_counted(struct check *check)
+{
+    struct error err = {0};
+    struct raw_readings *readings;
+    struct histogram *a = begin_run(&readings);
+    record_run(a, readings);
+    struct histogram_target target = {.wall = 100 * MS, .cpu = 180 * MS};
+    struct histogram_sums sums;
+    struct output *out = output_open("less.bin", OUTPUT_BINARY, &err);
+    CHECK(histogram_write(a, out, &target, &sums) == 0);
+    CHECK(output_commit(out) == 0);
+    CHECK_EQ(sums.samples, 125); /* 225 of these take 180 ms */
+    CHECK(fabs(sums.idle_current * 0.1 / 125 - (0.4 - 4 * 90 * 0.18 / 225)) < 1e-9);
     histogram_delete(a);
     raw_readings_delete(readings);
 }
@@ -208,5 +227,7 @@ static void zeros(struct check *check)
     }
 }
 
-CHECK_MAIN({"adds_up", adds_up}, {"too_often_in_the_kernel", too_often_in_the_kernel},
-           {"nothing_at_all", nothing_at_all}, {"zeros", zeros})
+CHECK_MAIN({"adds_up", adds_up},
+           {"no_more_than_the_kernel_counted", no_more_than_the_kernel_counted},
+           {"too_often_in_the_kernel", too_often_in_the_kernel}, {"nothing_at_all", nothing_at_all},
+           {"zeros", zeros})
