@@ -56,8 +56,9 @@ class Shares(unittest.TestCase):
             # samples
             n = min(rows[function]["samples"], 4 * max(rows[function]["entries"], 1)) / max(p, 1e-9)
             error = 4 * (p * (1 - p) / n) ** 0.5 + 0.01
-            self.assertLess(abs(rows[function]["time"] / table["total"]["time"] - p), error, function)
-            self.assertAlmostEqual(p, int(function[-2:]) / 100, delta=0.05)
+            with tool.measurement():  # burn times some of its calls only; the speed of a CPU may change meanwhile
+                self.assertLess(abs(rows[function]["time"] / table["total"]["time"] - p), error, function)
+                self.assertAlmostEqual(p, int(function[-2:]) / 100, delta=0.05)
         process = int(re.findall(r"process\D+(\d+)", said)[0]) / 1e9
         # the process reads its clock before it ends: the cost of exit is not included
         self.assertGreater(table["total"]["time"], process * 0.995)
@@ -67,10 +68,12 @@ class Shares(unittest.TestCase):
         self.assertAlmostEqual(table["total"]["energy"], joules, delta=1e-9 * joules)
         self.assertAlmostEqual(sum(r["energy"] for r in table["rows"]), joules, delta=1e-9 * joules)
 
+    @tool.measured
     def test_one_thread(self):
         self.check(1)
 
     @tool.plain_only
+    @tool.measured
     def test_three_threads(self):
         self.check(3)
 
