@@ -421,7 +421,9 @@ static struct spot sum_of(const struct histogram *h, uint32_t map)
  * no more than there is. Returns the rest [J]. */
 static double settle_energy(struct histogram *h)
 {
-    double watts = 0, seconds = h->ran > 0 ? (double)h->cpu * 1e-9 / (double)h->ran : 0;
+    double watts = 0, seconds = 0;
+    if (h->ran > 0 && h->cpu > 0)
+        seconds = (double)h->cpu * 1e-9 / (double)h->ran;
     for (size_t i = 0; i < h->spot_count; i++)
         watts += h->spots[i].joules;
     double assigned = fmin(watts * seconds, h->joules), scale = watts > 0 ? assigned / watts : 0;

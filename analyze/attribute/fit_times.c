@@ -10,10 +10,10 @@
 
 enum {
     MIN_ALIKE = 2,
-    FEW_EMPTY = 4,  /* one sample in so many contains no threads */
-    SHORT_STAY = 8, /* samples: a thread that changes faster is not well seen ... */
-    RARE_WAIT = 16, /* ... unless it waits in fewer than one of so many samples */
-    RECENT = 64     /* samples, and means among which one of another thread is searched for */
+    FEW_EMPTY = 4, /* one sample in so many contains no threads */
+    SHORT_STAY =
+        8,      /* samples: a thread that changes faster is not well seen, unless it hardly waits */
+    RECENT = 64 /* samples, and means among which one of another thread is searched for */
 };
 /* The least difference between intervals and CPU times, relative to the intervals, unless the
  * thread was seen waiting. */
@@ -173,7 +173,7 @@ static bool has_few_empty(const struct fit_view *v)
     }
     for (size_t k = 0; k < v->thread_samples; k++)
         cpu_ns += v->cpu_ns[k];
-    return FEW_EMPTY * empty < v->stretch->count && RARE_WAIT * (ns - cpu_ns) < ns;
+    return FEW_EMPTY * empty < v->stretch->count && FIT_RARE_WAIT * (ns - cpu_ns) < ns;
 }
 
 /* PREVIOUS is the same thread in the sample before; FAR: in an earlier one, or there is none. */
@@ -228,7 +228,7 @@ static bool is_restless(const struct fit_looks *l)
 {
     size_t stays = l->ran < l->waited ? l->ran : l->waited; /* samples in the state that is rarer */
     return is_seen_at_random(l) && 2 * stays < SHORT_STAY * l->changes &&
-           RARE_WAIT * l->waited > l->ran;
+           FIT_RARE_WAIT * l->waited > l->ran;
 }
 
 /* The ratio of CPU time to the time in which a thread seemed to run. If a mean continues in another

@@ -15,6 +15,10 @@
 
 #define FIT_NO_MEAN UINT32_MAX
 
+enum {
+    FIT_RARE_WAIT = 16
+}; /* a thread that waits in fewer than one of so many samples hardly waits */
+
 /* Successive samples of a thread, or of several, that ran, with the same CPU time. Their total is
  * exact. */
 struct fit_mean {

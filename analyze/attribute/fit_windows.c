@@ -551,9 +551,9 @@ static uint32_t ran_before(const struct fit_view *v, size_t k)
     return p;
 }
 
-/* If fewer than one in MARKED updates has a sample without threads, these do not matter, unless
- * threads wait in more than one of RARE_WAIT samples. */
-enum { MARKED = 4, RARE_WAIT = 16 };
+/* If fewer than one in so many updates has a sample without threads, these do not matter to threads
+ * that hardly wait. */
+enum { MARKED = 4 };
 
 /* Returns whether CPU time is known at the ends of windows, because it is divided between two
  * samples without threads, equally among the samples in which threads ran. */
@@ -577,8 +577,8 @@ static bool is_divided(const struct fit_view *v)
                 (are_alike(v->cpu_ns[k], v->cpu_ns[p]) ? alike : others)[p < since]++;
         }
     }
-    bool matter =
-        MARKED * marks >= v->stretch->updates || RARE_WAIT * waited > v->thread_samples - waited;
+    bool matter = MARKED * marks >= v->stretch->updates ||
+                  FIT_RARE_WAIT * waited > v->thread_samples - waited;
     return alike[0] > others[0] && others[1] >= alike[1] && matter;
 }
 
