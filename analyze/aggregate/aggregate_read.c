@@ -366,10 +366,12 @@ static void warn_of_waits(const struct input *in)
 static void warn_of_callers(const struct input *in, const struct pbin_definitions *all)
 {
     size_t i = 0;
+    if (!in->aggregate->options.rows.keys.caller || all->callers != NULL)
+        return;
     while (i < all->location_count &&
            strcmp(strings_get(all->strings, all->locations[i].binary), LABEL_KERNEL) != 0)
         i++;
-    if (in->aggregate->options.rows.keys.caller && all->callers == NULL && i < all->location_count)
+    if (i < all->location_count)
         report_warning(in->reporter,
                        "%s: the recording does not show which code called the kernel, whose time "
                        "stays in " LABEL_KERNEL " (record as root, or with sampler "

@@ -117,9 +117,10 @@ static void make_columns(struct row_view *v)
         add_column(v, "dynamic", unit, RANK_POWER);
     }
     add_column(v, v->share_name[0], "%", RANK_ENERGY_SHARE);
-    if (v->report->intervals)
+    if (v->report->intervals) {
         add_detail(v, v->share_name[1], "%", v->column_count - 1);
-    v->share_interval_at = v->column_count - 1;
+        v->share_interval_at = v->column_count - 1;
+    }
     spread_columns(v, unit, time_at, energy_at);
     add_measures(v, time_at);
     if (v->fitted) {
@@ -144,6 +145,14 @@ static double energy_interval(const struct row_view *v, const struct sampled_cod
     if (!v->has_quantity || (values->samples == 0 && values->energy != 0))
         return NAN;
     return all ? 0 : sampled_energy(code, values);
+}
+
+/* Half of the 95 % interval of the share of energy of a row [%]. That of a fitted row follows from
+ * its energy: see row_view_fitted. */
+static double share_interval(const struct row_view *v, const struct row_values *values)
+{
+    double half = 100 * energy_interval(v, &v->shown, values) / fabs(v->total_values.energy);
+    return v->fitted && half != 0 ? NAN : half;
 }
 
 static size_t spread_cells(const struct row_view *v, const struct pbin_sums *sums, bool spread,
@@ -209,9 +218,8 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, exa
         cells[n++] = joules(v, sums->energy - fixed);
     }
     cells[n++] = cell_real(energy_share);
-    double share_half = 100 * energy_interval(v, &v->shown, &values) / fabs(v->total_values.energy);
-    if (v->report->intervals) /* of a fitted row: see row_view_fitted */
-        cells[n++] = cell_real(v->fitted && share_half != 0 ? NAN : share_half);
+    if (v->report->intervals)
+        cells[n++] = cell_real(share_interval(v, &values));
     spread_cells(v, sums, spread, cells + n);
     for (size_t i = 1; i <= 2 && v->fitted; i++)
         cells[v->column_count - i] = (struct table_cell){0};

@@ -11,8 +11,8 @@
 enum {
     MIN_ALIKE = 2,
     FEW_EMPTY = 4, /* one sample in so many contains no threads */
-    SHORT_STAY =
-        8,      /* samples: a thread that changes faster is not well seen, unless it hardly waits */
+    /* samples: a thread that changes faster is not well seen, unless it hardly waits */
+    SHORT_STAY = 8,
     RECENT = 64 /* samples, and means among which one of another thread is searched for */
 };
 /* The least difference between intervals and CPU times, relative to the intervals, unless the

@@ -15,9 +15,8 @@
 
 #define FIT_NO_MEAN UINT32_MAX
 
-enum {
-    FIT_RARE_WAIT = 16
-}; /* a thread that waits in fewer than one of so many samples hardly waits */
+/* A thread that waits in fewer than one of so many samples hardly waits. */
+enum { FIT_RARE_WAIT = 16 };
 
 /* Successive samples of a thread, or of several, that ran, with the same CPU time. Their total is
  * exact. */
