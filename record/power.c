@@ -14,9 +14,11 @@
 #include "record/update_period.h"
 
 #define MS UINT64_C(1000000)
-static const uint64_t min_interval = MS;     /* time between two readings, ... */
-static const uint64_t min_step = MS / 8;     /* ... and when an update is expected, as a step */
-static const uint64_t measuring = 100 * MS;  /* how long to search for the period of a counter */
+static const uint64_t min_interval = MS; /* time between two readings, ... */
+static const uint64_t min_step = MS / 8; /* ... and when an update is expected, as a step */
+/* how long to search for the period of a counter, and for the second update of a slow one */
+static const uint64_t measuring = 120 * MS, measuring_slow = 350 * MS;
+static const uint64_t max_wait = SECOND;     /* for the update after the end of the run */
 static const uint64_t long_gap = 2 * SECOND; /* without a value: a longer one causes a warning */
 /* in a period: how precisely an update is located, and expected */
 enum { STEPS = 16, FINE_STEPS = 64 };
@@ -89,7 +91,8 @@ struct power {
     struct busy busy;
     struct busy_history history; /* of BUSY, for late values */
     bool begun, started;         /* the first readings have been taken; START is known */
-    bool failed, closing;        /* closing: the last readings are being taken */
+    bool failed, ended;          /* ended: END is known */
+    bool closing;                /* the last readings are being taken */
     uint64_t start;              /* CLOCK_MONOTONIC [ns] of time 0 */
     /* CLOCK_MONOTONIC [ns]: when the next source is due; when one may be read */
     uint64_t next, soonest;
@@ -191,7 +194,7 @@ static double part_in_run(const struct power *p, const struct track *t, uint64_t
 {
     double from = t->first && !t->still ? (double)p->start : (double)t->clock;
     double to = (double)clock;
-    double end = p->closing ? (double)(p->start + p->end) : to;
+    double end = p->ended ? (double)(p->start + p->end) : to;
     if (clock <= t->clock || end <= from)
         return 0;
     return ((end < to ? end : to) - from) / (double)(clock - t->clock);
@@ -246,10 +249,20 @@ static uint64_t counts_since(struct track *t, uint64_t raw, uint64_t dt, bool sl
     return (uint64_t)llrint(expected);
 }
 
+/* The counter has moved at CLOCK for the first time. If its period is known, its first reading found
+ * the value of an update before the run, and the run gets its part of the energy since then. */
+static void find_update_before(const struct power *p, struct track *t, uint64_t clock)
+{
+    uint64_t period = t->channel->period;
+    if (!t->first || period == 0 || clock < period || clock - period >= t->clock)
+        return;
+    t->clock = clock - period;
+    t->still = t->clock >= p->start;
+}
+
 static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t clock, bool slept,
                        uint64_t busy)
 {
-    uint64_t dt = clock - t->clock;
     if (!t->has) {
         t->raw = raw;
         t->clock = clock;
@@ -267,6 +280,8 @@ static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t 
         t->moved = true;
         return;
     }
+    find_update_before(p, t, clock);
+    uint64_t dt = clock - t->clock;
     uint64_t delta = counts_since(t, raw, dt, slept);
     t->joules += (double)delta * t->channel->per_count * part_in_run(p, t, clock);
     t->fast += t->channel->range > 0 && delta > t->channel->range / 2;
@@ -514,6 +529,12 @@ static void pace(struct meter *meter, bool moved, uint64_t now)
     }
 }
 
+static void pause_for(uint64_t ns)
+{
+    struct timespec time = clock_timespec(ns);
+    nanosleep(&time, NULL);
+}
+
 static int read_meter(struct power *p, struct meter *meter)
 {
     uint64_t begin = clock_now(), suspended = suspended_so_far(), cost = 0;
@@ -542,7 +563,9 @@ static int read_meter(struct power *p, struct meter *meter)
         meter->late = (7 * meter->late + late) / 8;
     }
     pace(meter, moved, begin);
-    meter->early = meter->expects && !moved ? meter->interval : 0;
+    /* the first update may be a period away: so many readings would be taken as a sign that there
+     * is none */
+    meter->early = meter->expects && !moved && next_update(meter) > 0 ? meter->interval : 0;
     meter->due = begin + meter->interval;
     return 0;
 }
@@ -650,6 +673,36 @@ static int take_late(struct power *p, struct meter *meter)
     return 1;
 }
 
+/* Waits for the first update of METER's counter with the shortest period after the end of the run,
+ * unless it is late: the energy since the last update becomes known only then. */
+static int await_update(struct power *p, struct meter *meter)
+{
+    uint64_t next = next_update(meter), end = p->start + p->end, step = meter->base / STEPS;
+    if (!meter->paced || meter->base > max_wait)
+        return 0;
+    uint64_t from = next == 0 ? end : next - step;
+    if (next == 0)
+        next = end + meter->base;
+    for (; next <= end; next += meter->base)
+        from = next + meter->base - step;
+    for (uint64_t now = clock_now(); now < next + meter->base / 8; now = clock_now()) {
+        pause_for(now < from ? from - now : step);
+        if (read_meter(p, meter) != 0)
+            return -1;
+        if (next_update(meter) > next)
+            break;
+    }
+    return 0;
+}
+
+static int await_updates(struct power *p)
+{
+    for (size_t m = 0; m < p->meter_count; m++)
+        if (await_update(p, &p->meters[m]) != 0)
+            return -1;
+    return 0;
+}
+
 int power_end(struct power *p, uint64_t now)
 {
     if (p->failed)
@@ -660,10 +713,13 @@ int power_end(struct power *p, uint64_t now)
         p->count = 0;
     p->taken = false;
     if (!p->closing) {
-        p->closing = true;
+        p->ended = true;
         p->end = now;
         p->busy.due = 0;
         p->busy_end = busy_read(&p->busy, clock_now());
+        if (await_updates(p) != 0)
+            return -1;
+        p->closing = true;
         if (read_all(p) != 0)
             return -1;
     }
@@ -774,12 +830,6 @@ double power_baseline(const struct power *p)
 
 /* ---- the start ---------------------------------------------------------------------------------- */
 
-static void pause_for(uint64_t ns)
-{
-    struct timespec time = clock_timespec(ns);
-    nanosleep(&time, NULL);
-}
-
 /* A counter whose period is being measured. */
 struct watch {
     uint64_t raw, moved;     /* last count, and when it was first seen [ns] */
@@ -817,11 +867,14 @@ static int measure_periods(struct power *p, struct meter *meter)
     struct watch *all = mem_zalloc(meter->channels.count + 1, sizeof *all);
     uint64_t begin = clock_now();
     int enough = meter->counts ? 0 : 1;
-    while (enough == 0 && clock_now() - begin < measuring) {
+    uint64_t limit = measuring;
+    while (enough == 0 && clock_now() - begin < limit) {
         enough = 1;
+        limit = measuring;
         for (size_t i = 0; i < meter->channels.count && enough >= 0; i++) {
             int got = watch(p, meter, i, &all[i]);
             enough = got < enough ? got : enough;
+            limit = all[i].changes == 2 ? measuring_slow : limit;
         }
         if (enough == 0)
             pause_for(PROBE_NS);
@@ -874,10 +927,10 @@ static int measure_baseline(struct power *p, double seconds)
         pause_for(length - now < min_interval ? length - now : min_interval);
     }
     p->end = now;
-    p->closing = true;
+    p->ended = p->closing = true;
     if (read_all(p) != 0)
         return -1;
-    p->closing = false;
+    p->ended = p->closing = false;
     struct power_summary summary;
     power_summarize(p, &summary);
     if (summary.has_energy)

@@ -2,10 +2,12 @@
 The results of the sampler are compared with sums computed here.
 
 SPDX-License-Identifier: MIT"""
+import itertools
 import json
 import os
 import re
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
@@ -445,6 +447,30 @@ class Moments(Case):
         late = sorted(time - 1000 * count for _, time, count, _ in Profile(self.out).readings[2:-1])
         self.assertGreater(len(late), 15)
         self.assertLess(late[-1 - len(late) // 8] - late[len(late) // 8], 10e6)  # of 50 ms
+
+    def test_start_and_end_between_updates(self):
+        """The first update counts energy from before the start, and the last energy is counted after the
+        end. The run gets its parts of both."""
+        path, begun, ended = self.write("c", 0), time.monotonic_ns(), threading.Event()
+
+        def update():
+            for number in itertools.count(1):
+                if ended.wait(max(0, 0.1 * number - (time.monotonic_ns() - begun) * 1e-9)):
+                    break
+                with open(path, "r+") as file:
+                    file.write(f"{(time.monotonic_ns() - begun) // 100:012}\n")
+        thread = threading.Thread(target=update)
+        thread.start()
+        errors = []
+        try:
+            for engine in 4 * ("perf", "ptrace"):
+                joules, _, seconds, _ = self.energy("--engine", engine, "-p", f"counter:{path}", "--unit", "uJ",
+                                                    command=(BURN, "0.3"))
+                errors.append(abs(joules / (10 * seconds) - 1))
+        finally:
+            ended.set()
+            thread.join()
+        self.assertLess(statistics.median(errors), 0.04, errors)
 
 
 class Libraries(Case):
