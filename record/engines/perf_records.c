@@ -115,7 +115,9 @@ static void add_total(struct engine_run *run, struct perf_thread *thread)
     /* the CPU time of the leader can be read until the process is waited for */
     if (!thread->final && (!thread->ended || (thread->tid == thread->pid && !thread->outlived)))
         all = later(all, used(thread));
-    if (all > thread->base + cpu) /* ALL includes the time spent in exit */
+    /* ALL includes the time spent in exit; counters include CPU time that the host of a virtual
+     * machine took */
+    if (all > thread->base + (thread->final ? 0 : cpu))
         cpu = all - thread->base;
     else if (all == 0)
         cpu += uncounted(thread, cpu);
