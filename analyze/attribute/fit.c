@@ -18,8 +18,8 @@ static void make_room(struct fit *fit, size_t columns)
     while (room < columns)
         room *= 2;
     fit_flush(fit);
-    exact *sums = mem_zalloc(PBIN_FIT_GROUPS * fit_pairs(room), sizeof *sums);
-    for (size_t g = 0; g < PBIN_FIT_GROUPS && old > 0; g++)
+    exact *sums = mem_zalloc(FIT_SETS * fit_pairs(room), sizeof *sums);
+    for (size_t g = 0; g < FIT_SETS && old > 0; g++)
         memcpy(sums + g * fit_pairs(room), fit->sums + g * old, old * sizeof *sums);
     free(fit->sums);
     fit->sums = sums;
@@ -211,7 +211,7 @@ static void merge_sums(struct fit *to, const struct fit *from, const uint16_t *c
         fit_put(to, &to->cpu[column[a]], from->cpu[a]);
         fit_put(to, &to->switched[column[a]], from->switched[a]);
         for (size_t b = 0; b <= a; b++)
-            for (size_t g = 0; g < PBIN_FIT_GROUPS; g++)
+            for (size_t g = 0; g < FIT_SETS; g++)
                 fit_put_pair(to, g, column[a], column[b], a != b, *fit_sum(from, g, a, b));
     }
 }
@@ -268,6 +268,17 @@ static void correct_less(struct fit *fit, double part)
         }
 }
 
+/* Corrections at the ends of windows are right as a whole. */
+static void join_ends(struct fit *fit)
+{
+    for (size_t a = 0; a < fit->columns; a++)
+        for (size_t b = 0; b <= a; b++) {
+            exact *ends = fit_sum(fit, FIT_ENDS, a, b);
+            fit_put(fit, fit_sum(fit, FIT_GROUPS, a, b), *ends);
+            *ends = 0;
+        }
+}
+
 void fit_end(struct fit *fit)
 {
     fit_flush(fit);
@@ -275,6 +286,7 @@ void fit_end(struct fit *fit)
         fit->own.kind != PBIN_OWN_NONE ? fit_own_part(&fit->own) : fit_excess_part(&fit->excess);
     if (part != 1)
         correct_less(fit, part);
+    join_ends(fit);
     empty(&fit->first);
     empty(&fit->open);
     fit->divided = false;

@@ -32,6 +32,8 @@
 
 enum {
     FIT_GROUPS = PBIN_FIT_GROUPS - 1, /* another group has uncorrected minus corrected sums */
+    FIT_ENDS = PBIN_FIT_GROUPS,       /* what fit_add_ends adds, until fit_end */
+    FIT_SETS,
     FIT_BLOCK = 128, /* samples; windows that end in the same block are in the same group */
     FIT_TIME = PBIN_FIT_TIME, /* columns: d, E, rows without a column, first row */
     FIT_ENERGY = PBIN_FIT_ENERGY,
@@ -203,6 +205,19 @@ void fit_end_window(struct fit *fit, bool bad);
 void fit_take(struct fit *fit, const struct fit_window *window);
 void fit_begin_inner(struct fit *fit, struct fit_inner *window, size_t count);
 void fit_take_inner(struct fit *fit, const struct fit_inner *window);
+/* The same for WEIGHT, which may be negative, times the products. Changes WINDOW. */
+void fit_take_weighted(struct fit *fit, struct fit_inner *window, double weight);
+
+/* The difference between two windows per time: of energy, and of COUNT columns. */
+struct fit_difference {
+    double watt, rate[FIT_COLUMNS];
+    uint16_t column[FIT_COLUMNS];
+    size_t count;
+};
+
+/* Records that SCALE times the products of DIFFERENCE was removed from the sums, because it may be
+ * due to errors at the ends of the windows. */
+void fit_add_ends(struct fit *fit, const struct fit_difference *difference, double scale);
 void fit_flush(struct fit *fit);
 
 #endif

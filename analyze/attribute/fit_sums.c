@@ -434,22 +434,47 @@ static __attribute__((noinline)) void add_large(struct fit *fit, const struct fi
 
 void fit_take_inner(struct fit *fit, const struct fit_inner *w)
 {
-    if (!(w->ns > 0) || !(w->most <= w->ns * MAX_CPUS))
+    double length = fabs(w->ns);
+    if (!(length > 0) || !(w->most <= length * MAX_CPUS))
         return;
     if (w->variance > 0 || w->edges > 0)
         add_uncertain(fit, w);
     /* bounds of 2 x x' - (y y' + z z') / 2 */
     double most = w->varies && w->most_of_each > w->most ? w->most_of_each : w->most;
-    double cpus = most / w->ns, ns = 3 * most * (cpus > 1 ? cpus : 1);
+    double cpus = most / length, ns = 3 * most * (cpus > 1 ? cpus : 1);
     double joule = 3 * cpus * fabs(w->energy);
     double part = ns * NS_PART > joule * JOULE_PART ? ns * NS_PART : joule * JOULE_PART;
-    double square = w->energy * (w->energy / w->ns);
-    if (!(part < MAX_PART) || !(w->ns < MAX_NS) || !(fabs(w->energy) < MAX_J) ||
+    double square = w->energy * (w->energy / length);
+    if (!(part < MAX_PART) || !(length < MAX_NS) || !(fabs(w->energy) < MAX_J) ||
         !(square < MAX_J)) { /* the products are too large for words */
         add_large(fit, w);
         return;
     }
     put_batch(fit, w->group, w, part);
+}
+
+void fit_take_weighted(struct fit *fit, struct fit_inner *w, double weight)
+{
+    for (size_t e = 0; e < FIT_ESTIMATES; e++)
+        for (size_t i = 0; i < w->count; i++)
+            w->cpu[e][i] *= weight;
+    w->ns *= weight;
+    w->energy *= weight;
+    w->most *= fabs(weight);
+    w->most_of_each *= fabs(weight);
+    fit_take_inner(fit, w);
+}
+
+void fit_add_ends(struct fit *fit, const struct fit_difference *d, double scale)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        uint16_t a = d->column[i];
+        double rate = d->rate[i] * scale;
+        add_product(fit, fit_sum(fit, FIT_ENDS, a, FIT_ENERGY), rate * d->watt, ENERGY_SHIFT);
+        for (size_t j = 0; j <= i; j++)
+            add_product(fit, fit_sum(fit, FIT_ENDS, a, d->column[j]), rate * d->rate[j],
+                        TIME_SHIFT);
+    }
 }
 
 /* Sorts the columns of a window in ascending order. */

@@ -100,7 +100,7 @@ static bool find_averages(const struct fit_windows *w, bool *with_next)
     return any;
 }
 
-enum { FEW_SAMPLES = 3, MIN_SAMPLES = 8 };
+enum { FEW_SAMPLES = 3 };
 
 /* Marks windows that are hardly longer than a sample: the moments at which functions change, and
  * those at which the windows end, are as uncertain as the windows are long. Joining several of them
@@ -108,17 +108,17 @@ enum { FEW_SAMPLES = 3, MIN_SAMPLES = 8 };
 static bool find_short(const struct fit_windows *w, bool *with_next)
 {
     const struct stretch *s = w->view->stretch;
+    size_t samples = 0, least = w->paired > 0 ? w->paired : FIT_MIN_SAMPLES;
     if (s->count >= FEW_SAMPLES * w->count)
         return false;
-    size_t samples = 0;
     for (size_t i = 0; i < s->count; i++) {
         size_t first = fit_window_of(w, 0, i), second = fit_window_of(w, 1, i);
         samples++;
         for (size_t n = first; n < second; n++)
-            with_next[n] |= samples < MIN_SAMPLES;
+            with_next[n] |= samples < least;
         bool ends = i + 1 < s->count && fit_window_of(w, 0, i + 1) > second;
         if (ends)
-            with_next[second] |= samples < MIN_SAMPLES;
+            with_next[second] |= samples < least;
         if ((ends && !with_next[second]) || (first < second && !with_next[second - 1]))
             samples = 0;
     }
@@ -181,8 +181,10 @@ static void join_intervals(struct fit_windows *w)
 {
     size_t count = w->view->stretch->count, i = 0;
     w->count = 0;
-    for (; i + MIN_SAMPLES <= count; i += MIN_SAMPLES)
-        join_to_one(w, w->count++, i, i + MIN_SAMPLES);
+    for (; w->paired > 0 && i + w->paired <= count; i += w->paired)
+        join_to_one(w, w->count++, i, i + w->paired);
+    for (; w->paired == 0 && i + FIT_MIN_SAMPLES <= count; i += FIT_MIN_SAMPLES)
+        join_to_one(w, w->count++, i, i + FIT_MIN_SAMPLES);
     if (i < count)
         join_to_one(w, w->count++, i, count);
     w->energy = w->all;
@@ -418,27 +420,39 @@ static void extend_open(struct fit_windows *w, size_t n)
     fit->open.bad |= bad;
 }
 
-/* Adds any other window. */
-static void take_inner(struct fit_windows *w, size_t n)
+void fit_take_window(struct fit_windows *w, size_t n, struct fit_inner *inner, double weight)
 {
     struct fit *fit = w->fit;
-    struct fit_inner inner = fit_inner_of(w, n);
     size_t count = 0;
-    if (w->bad[n] || !is_summable(inner.energy))
-        return;
     for (uint32_t e = fit->head[n]; e != FIT_NOWHERE; e = fit->entries[e].next) {
         fit->latest[fit->entries[e].column] = e;
         count += fit->entries[e].column != FIT_WAITS;
     }
-    fit_begin_inner(fit, &inner, count);
+    fit_begin_inner(fit, inner, count);
     for (size_t s = 0; s < FIT_COLUMNS / FIT_WORD; s++)
         for (uint64_t bits = fit->has[n][s]; bits != 0; bits &= bits - 1) {
             size_t c = s * FIT_WORD + (size_t)__builtin_ctzll(bits);
             const double *cpu = fit->entries[fit->latest[c]].cpu;
             if (c != FIT_WAITS)
-                fit_inner_put(&inner, (uint16_t)c, cpu[0], cpu[1], cpu[2]);
+                fit_inner_put(inner, (uint16_t)c, cpu[0], cpu[1], cpu[2]);
         }
-    fit_take_inner(fit, &inner);
+    if (weight == 1)
+        fit_take_inner(fit, inner);
+    else
+        fit_take_weighted(fit, inner, weight);
+}
+
+bool fit_is_usable(const struct fit_windows *w, size_t n)
+{
+    return !w->bad[n] && is_summable(w->energy[n]);
+}
+
+/* Adds any other window. */
+static void take_inner(struct fit_windows *w, size_t n)
+{
+    struct fit_inner inner = fit_inner_of(w, n);
+    if (fit_is_usable(w, n))
+        fit_take_window(w, n, &inner, 1);
 }
 
 /* Adds the CPU time of all windows. */
@@ -472,7 +486,12 @@ static void add_more(struct fit_windows *w)
 static void end_of_stretch(struct fit_windows *w)
 {
     struct fit *fit = w->fit;
+    double part = w->paired > 0 ? fit_ends_part(w) : 0;
     for (size_t n = 0; n < w->count; n++) {
+        if (part > 0 && fit_ends_is_pair(w, n)) {
+            fit_ends_take(w, n++, part);
+            continue;
+        }
         if (n > 0 && n + 1 < w->count) {
             if (n < w->taken_from || n >= w->taken_end)
                 take_inner(w, n);
@@ -596,12 +615,15 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     w.differ = w.seen || fit_times_differ(view);
     fit->own.kind = view->own;
     w.own = view->own != PBIN_OWN_NONE;
+    w.paired = w.own ? fit_ends_least(view) : 0;
     w.divided = !w.own && is_divided(view);
     w.taken_from = w.taken_end = 0;
     memset(w.total, 0, sizeof w.total);
     w.scattered = !w.differ && !w.divided && !w.own && fit_times_place(&fit->times, &placed);
     find_windows(&w);
     const struct stretch *s = view->stretch;
+    if (s->count >= FIT_LONG * w.paired * w.count) /* their ends do not matter */
+        w.paired = 0;
     fit_cross_edge(fit, w.mode, s->edges != NULL ? s->edges->first : s->rate[0]);
     fit_add_lines(&w);
     look_for_averages(&w);

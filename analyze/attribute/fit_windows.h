@@ -7,6 +7,11 @@
 
 #define FIT_NOWHERE UINT32_MAX
 
+enum {
+    FIT_MIN_SAMPLES = 8, /* in short windows that are joined */
+    FIT_LONG = 2         /* windows of so many times PAIRED samples are long */
+};
+
 /* The CPU time of a column in a window [ns]. */
 struct fit_entry {
     double cpu[FIT_ESTIMATES];
@@ -32,8 +37,10 @@ struct fit_windows {
     bool scattered;                 /* see fit_scattered.c */
     bool seen;                      /* see fit_seen_fill */
     bool own;                       /* samples have their own intervals; see fit_own.h */
-    bool divided;                   /* samples without threads divide CPU times; see is_divided */
-    bool exact; /* windows were joined where CPU times were averages, until they were exact */
+    /* if CPU times have errors at the ends of windows: the least number of samples; otherwise 0 */
+    size_t paired;
+    bool divided; /* samples without threads divide CPU times; see is_divided */
+    bool exact;   /* windows were joined where CPU times were averages, until they were exact */
     uint16_t whole[STRETCH];      /* IN if each interval is a window, or the stretch is one */
     uint16_t joined[2][STRETCH];  /* IN if windows were joined or moved */
     double all[STRETCH_WINDOWS];  /* ENERGY if windows were joined or moved, or all are one */
@@ -82,5 +89,28 @@ void fit_scattered_add(struct fit_windows *windows);
 
 /* Window N of the stretch, without its CPU times. */
 struct fit_inner fit_inner_of(const struct fit_windows *w, size_t n);
+
+/* Returns whether window N can be added to the sums. */
+bool fit_is_usable(const struct fit_windows *w, size_t n);
+
+/* Adds WEIGHT times the products of INNER, which is window N, with the CPU times of that window. */
+void fit_take_window(struct fit_windows *w, size_t n, struct fit_inner *inner, double weight);
+
+/* Returns PAIRED, the least number of samples in a window, if samples of several threads alternate:
+ * each has its own interval, which began at an unknown moment between the samples of others. 0:
+ * they do not alternate. */
+size_t fit_ends_least(const struct fit_view *view);
+
+/* Returns how much of the differences between successive windows errors at their ends can explain,
+ * up to 1. */
+double fit_ends_part(const struct fit_windows *w);
+
+/* Returns whether windows N and N + 1 can be added as a pair. */
+bool fit_ends_is_pair(const struct fit_windows *w, size_t n);
+
+/* Adds windows N and N + 1, at whose ends CPU times have errors: what one lacks, the next has too
+ * much of. The products of both together contain half as much of that, per window, as those of
+ * each, so that a combination of the two is free of it. PART: how much of that is corrected. */
+void fit_ends_take(struct fit_windows *w, size_t n, double part);
 
 #endif

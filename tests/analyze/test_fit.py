@@ -617,6 +617,45 @@ class FitTest(tool.Case):
         self.assertGreater(errors["f0"], 2)
 
     @unittest.skipIf(tool.is_asan(), "judges errors, along paths that other tests take, too")
+    def alternating(self, rng, wait):
+        """Samples of two threads that draw 10 and 30 W while they run, each with its own intervals, and
+        their energies. They wait for WAIT ms on average, after running for 40 ms."""
+        events, ran = [], [[], []]
+        for thread in (0, 1):
+            now, cpu, left, due = 0.0, 0.0, 0.0, rng.uniform(0, 1.5)
+            while now < 6000:
+                left = rng.expovariate(1 / 40)
+                ran[thread].append((now, now + left))
+                while due - cpu <= left:
+                    now, left, used = now + due - cpu, left - due + cpu, due
+                    events.append((now, thread, used))
+                    cpu, due = 0.0, rng.uniform(0.5, 1.5)
+                now, cpu = now + left, cpu + left
+                now += rng.expovariate(1 / wait) if wait else 0
+
+        def until(thread, time):
+            return sum(min(end, time) - begin for begin, end in ran[thread] if begin < time)
+
+        samples, last, drawn = [], 0, 0
+        for time, thread, used in sorted(e for e in events if e[0] < 6000):
+            ns, joules = round(time * MS) - last, (10 * until(0, time) + 30 * until(1, time)) / 1000
+            watt = (joules - drawn) / (ns * 1e-9) + rng.gauss(0, 2)
+            samples.append(pbin.Sample(ns, watt, [(thread, thread, round(used * MS))]))
+            last, drawn = last + ns, joules
+        return samples, [watt * until(thread, last / MS) / 1000 for thread, watt in enumerate((10, 30))]
+
+    def test_own_intervals_of_several_threads(self):
+        """Each sample began at an unknown moment between those of the other thread: what a window has too much
+        of, the next one lacks. Threads that run all the time cannot be told apart."""
+        for seed, wait in enumerate((0, 0, 20, 20)):
+            samples, joules = self.alternating(random.Random(seed), wait)
+            rows, _ = self.rows(self.put("two.pbin", make(samples, 2, 2, own_intervals=2)))
+            for row, true in zip((rows["f0"], rows["f1"]), joules):
+                error = abs(row["energy"] - true)
+                self.assertTrue(row["not_resolvable_from"] or error < row["fit_ci95"], (wait, row, true))
+                if wait > 0:
+                    self.assertLess(error, 0.04 * true, row)
+
     def test_own_intervals_of_a_late_sensor(self):
         """Edges of windows are at their true times, one lag before they were seen, whatever the
         values around them."""

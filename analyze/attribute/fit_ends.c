@@ -1,0 +1,119 @@
+/* Errors of CPU times at the ends of windows, if samples of several threads alternate.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/fit_regular.h"
+
+#include <string.h>
+
+/* The samples of a thread share its CPU time in batches of about so many. */
+enum { BATCH = 8 };
+
+/* One in so many samples is enough. Windows are as long as a batch of each thread, up to MAX_BATCHES
+ * samples. */
+enum { INTERLEAVED = 16, MAX_BATCHES = 64 };
+
+size_t fit_ends_least(const struct fit_view *v)
+{
+    size_t alternate = 0, follow = 0, between = 0;
+    for (size_t i = 0, k = 0, before = 0; i < v->stretch->count && v->uses != NULL; i++) {
+        size_t begin = k;
+        for (size_t end = k + v->threads[i]; k < end; k++) {
+            if (v->uses[k].previous == STRETCH_NONE)
+                continue;
+            follow++;
+            between += k - v->uses[k].previous;
+            alternate += v->uses[k].previous < before;
+        }
+        before = v->threads[i] > 0 ? begin : before;
+    }
+    if (INTERLEAVED * alternate <= v->thread_samples)
+        return 0;
+    size_t least = BATCH * between / follow;
+    return least < FIT_MIN_SAMPLES ? FIT_MIN_SAMPLES : least < MAX_BATCHES ? least : MAX_BATCHES;
+}
+
+/* Sets D to the difference between windows N and N + 1. */
+static void find_difference(const struct fit_windows *w, size_t n, struct fit_difference *d)
+{
+    const struct fit *fit = w->fit;
+    uint16_t at[FIT_COLUMNS];
+    d->count = 0;
+    d->watt = w->energy[n] / w->ns[n] - w->energy[n + 1] / w->ns[n + 1];
+    memset(at, 0xff, sizeof at);
+    for (size_t h = 0; h < 2; h++)
+        for (uint32_t e = fit->head[n + h]; e != FIT_NOWHERE; e = fit->entries[e].next) {
+            uint16_t c = fit->entries[e].column;
+            double rate = fit->entries[e].cpu[0] / w->ns[n + h];
+            if (c == FIT_WAITS)
+                continue;
+            if (at[c] == FIT_NONE) {
+                at[c] = (uint16_t)d->count;
+                d->rate[d->count] = 0;
+                d->column[d->count++] = c;
+            }
+            d->rate[at[c]] += h == 0 ? rate : -rate;
+        }
+}
+
+/* Moves the CPU times of window N + 1 to window N. */
+static void move_entries(struct fit_windows *w, size_t n)
+{
+    struct fit *fit = w->fit;
+    for (uint32_t e = fit->head[n + 1]; e != FIT_NOWHERE; e = fit->entries[e].next) {
+        double *to = fit_entry_of(fit, n, fit->entries[e].column);
+        for (size_t x = 0; x < FIT_ESTIMATES; x++) {
+            to[x] += fit->entries[e].cpu[x];
+            fit->entries[e].cpu[x] = 0;
+        }
+    }
+}
+
+bool fit_ends_is_pair(const struct fit_windows *w, size_t n)
+{
+    return n > 0 && n + 2 < w->count && fit_is_usable(w, n) && fit_is_usable(w, n + 1) &&
+           w->ns[n] > 0 && w->ns[n + 1] > 0;
+}
+
+/* The variance of the CPU time of a thread at the end of a window is at most about END_VARIANCE
+ * times the square of the CPU time of one of its samples. */
+#define END_VARIANCE 1.0
+
+double fit_ends_part(const struct fit_windows *w)
+{
+    const struct fit_view *v = w->view;
+    double squares = 0, seen = 0, explained = 0;
+    struct fit_difference d;
+    for (size_t k = 0; k < v->thread_samples; k++)
+        squares += v->cpu_ns[k] * v->cpu_ns[k];
+    double threads = (double)w->paired / BATCH;
+    double variance = END_VARIANCE * threads * squares / (double)v->thread_samples;
+    for (size_t n = 1; n + 2 < w->count; n++) {
+        if (!fit_ends_is_pair(w, n))
+            continue;
+        find_difference(w, n, &d);
+        double ns = w->ns[n] * w->ns[n + 1] / (w->ns[n] + w->ns[n + 1]);
+        for (size_t i = 0; i < d.count; i++)
+            seen += d.rate[i] * d.rate[i] * ns;
+        explained += 3 * variance / (2 * ns);
+        n++;
+    }
+    return explained < seen ? explained / seen : 1;
+}
+
+void fit_ends_take(struct fit_windows *w, size_t n, double part)
+{
+    struct fit_inner half[2] = {fit_inner_of(w, n), fit_inner_of(w, n + 1)}, both = half[1];
+    double one = 1 / half[0].ns + 1 / half[1].ns, sum = 1 / (half[0].ns + half[1].ns);
+    double weight = part * sum / (one - sum);
+    both.ns += half[0].ns;
+    both.energy += half[0].energy;
+    both.variance = half[0].variance = half[1].variance = 0; /* errors of their ends, too */
+    half[0].end = half[1].end;
+    struct fit_difference difference;
+    find_difference(w, n, &difference);
+    fit_add_ends(w->fit, &difference, weight * half[0].ns * half[1].ns * sum);
+    fit_take_window(w, n, &half[0], -weight);
+    fit_take_window(w, n + 1, &half[1], -weight);
+    move_entries(w, n);
+    fit_take_window(w, n, &both, 1 + weight);
+    w->fit->switched[FIT_TIME]--; /* they are two windows */
+}
