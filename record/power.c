@@ -70,8 +70,9 @@ struct meter {
     /* CLOCK_MONOTONIC [ns] of the next update, if it is expected; how long before it is the last
      * reading that should not find it: longer if updates came early */
     uint64_t update, margin;
-    uint64_t due; /* CLOCK_MONOTONIC [ns] */
-    bool expects; /* it expects an update at that time, give or take some steps ... */
+    uint64_t awaited; /* CLOCK_MONOTONIC [ns] of the update after the end of the run; 0: none */
+    uint64_t due;     /* CLOCK_MONOTONIC [ns] */
+    bool expects;     /* it expects an update at that time, give or take some steps ... */
     /* ... and is also read at a tick that is earlier by at most this time [ns] */
     uint64_t early;
     uint64_t cost; /* smoothed time of reading all channels once [ns] */
@@ -250,14 +251,15 @@ static uint64_t counts_since(struct track *t, uint64_t raw, uint64_t dt, bool sl
 }
 
 /* The counter has moved at CLOCK for the first time. If its period is known, its first reading found
- * the value of an update before the run, and the run gets its part of the energy since then. */
+ * the value of an update before the run, and the run gets its part of the energy since then; but
+ * not if this update is late. */
 static void find_update_before(const struct power *p, struct track *t, uint64_t clock)
 {
     uint64_t period = t->channel->period;
-    if (!t->first || period == 0 || clock < period || clock - period >= t->clock)
+    if (!t->first || period == 0 || clock < period || clock - period > p->start + period / 8)
         return;
-    t->clock = clock - period;
-    t->still = t->clock >= p->start;
+    t->clock = clock - period < p->start ? clock - period : p->start;
+    t->still = false;
 }
 
 static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t clock, bool slept,
@@ -673,33 +675,52 @@ static int take_late(struct power *p, struct meter *meter)
     return 1;
 }
 
-/* Waits for the first update of METER's counter with the shortest period after the end of the run,
- * unless it is late: the energy since the last update becomes known only then. */
-static int await_update(struct power *p, struct meter *meter)
+/* Sets which update of METER's counter with the shortest period is awaited after the end of the run:
+ * the energy since the last update becomes known only then. */
+static void begin_waiting(const struct power *p, struct meter *meter)
 {
     uint64_t next = next_update(meter), end = p->start + p->end, step = meter->base / STEPS;
+    meter->awaited = 0;
     if (!meter->paced || meter->base > max_wait)
+        return;
+    meter->due = next == 0 ? end : next - step; /* the first may come at any time */
+    for (; next > 0 && next <= end; next += meter->base)
+        meter->due = next + meter->base - step;
+    meter->awaited = next == 0 ? end + meter->base : next;
+}
+
+/* Reads METER if it is due. Stops waiting if its update has come, or is late. */
+static int go_on_waiting(struct power *p, struct meter *meter)
+{
+    uint64_t now = clock_now();
+    if (meter->awaited == 0 || meter->due > now)
         return 0;
-    uint64_t from = next == 0 ? end : next - step;
-    if (next == 0)
-        next = end + meter->base;
-    for (; next <= end; next += meter->base)
-        from = next + meter->base - step;
-    for (uint64_t now = clock_now(); now < next + meter->base / 8; now = clock_now()) {
-        pause_for(now < from ? from - now : step);
-        if (read_meter(p, meter) != 0)
-            return -1;
-        if (next_update(meter) > next)
-            break;
-    }
+    if (read_meter(p, meter) != 0)
+        return -1;
+    meter->due = now + meter->base / STEPS;
+    if (next_update(meter) > meter->awaited || now > meter->awaited + meter->base / 8)
+        meter->awaited = 0;
     return 0;
 }
 
+/* Waits for an update of each counter after the end of the run. */
 static int await_updates(struct power *p)
 {
+    uint64_t due = 0;
     for (size_t m = 0; m < p->meter_count; m++)
-        if (await_update(p, &p->meters[m]) != 0)
-            return -1;
+        begin_waiting(p, &p->meters[m]);
+    while (due < UINT64_MAX) {
+        due = UINT64_MAX;
+        for (size_t m = 0; m < p->meter_count; m++) {
+            struct meter *meter = &p->meters[m];
+            if (go_on_waiting(p, meter) != 0)
+                return -1;
+            due = meter->awaited > 0 && meter->due < due ? meter->due : due;
+        }
+        uint64_t now = clock_now();
+        if (due < UINT64_MAX && due > now)
+            pause_for(due - now);
+    }
     return 0;
 }
 
@@ -791,6 +812,9 @@ static void warn_of(const struct power *p, const struct track *t)
 {
     const char *name = p->sources[t->number].name;
     double assumed = (double)t->assumed * 1e-9;
+    if (t->channel->counter && t->has && t->counts == 0 && p->end >= SECOND)
+        report_warning(p->reporter, "%s did not move during the run of %.1f s: its energy is 0",
+                       name, (double)p->end * 1e-9);
     if (t->resets > 0)
         report_warning(p->reporter,
                        "%s was reset %" PRIu64
