@@ -27,6 +27,8 @@
 /* Idle power is known not to be part of the power of rows if more than this part of the variance of
  * time is not explained by CPU times. */
 #define MIN_IDLE 0.01
+/* A row is part of what cannot be distinguished if its component exceeds this part of the largest. */
+#define INVOLVED 0.2
 /* The smallest standard error of an unknown power, as part of the mean power. */
 #define FIXED_ERROR 0.5
 /* Powers are computed again with a correction that is larger by the part MORE_CORRECTION. If that
@@ -600,15 +602,29 @@ static double time_of(const struct problem *p, size_t u)
     return sum;
 }
 
-/* Joins the unknowns U and V of rows. If one of them has so little time that its power hardly
- * affects the other, only this one is fixed. */
-static void join_rows(struct problem *p, size_t u, size_t v)
+/* The powers may change along VECTOR, of which U and V are the largest components: other rows that it
+ * involves are only known if U and V really have the same power. */
+static void mark_involved(struct problem *p, const double *vector, size_t u, size_t v)
+{
+    for (size_t c = 1; c < p->columns; c++) {
+        size_t i = p->unknown[c];
+        if (i != FIT_NONE && i != u && i != v && p->like[c] == FIT_NONE &&
+            fabs(vector[i]) > INVOLVED * fabs(vector[u]))
+            p->like[c] = column_of(p, vector[i] * vector[u] < 0 ? u : v);
+    }
+}
+
+/* Joins the unknowns U and V of rows, the largest components of VECTOR. If one of them has so
+ * little time that its power hardly affects the other, only this one is fixed. */
+static void join_rows(struct problem *p, const double *vector, size_t u, size_t v)
 {
     size_t small = time_of(p, u) < time_of(p, v) ? u : v, large = small == u ? v : u;
-    if (time_of(p, small) < SMALL_TIME * time_of(p, large))
+    if (time_of(p, small) < SMALL_TIME * time_of(p, large)) {
         fix(p, small, large);
-    else
-        join(p, u, v);
+        return;
+    }
+    mark_involved(p, vector, u, v);
+    join(p, u, v);
 }
 
 /* Joins the two most similar unknowns if SURE is set or if they cannot be distinguished. If one of
@@ -626,7 +642,7 @@ static bool join_alike(struct problem *p, bool sure)
         else if (is_idle(p, u) || is_idle(p, v))
             join(p, u, v);
         else
-            join_rows(p, u, v);
+            join_rows(p, vector, u, v);
     }
     free(vector);
     return joined;

@@ -268,7 +268,7 @@ static void correct_less(struct fit *fit, double part)
         }
 }
 
-/* Corrections at the ends of windows are right as a whole. */
+/* Errors at the ends of windows are part of what a correction may remove, as a whole. */
 static void join_ends(struct fit *fit)
 {
     for (size_t a = 0; a < fit->columns; a++)

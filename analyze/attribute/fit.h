@@ -208,16 +208,9 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *window);
 /* The same for WEIGHT, which may be negative, times the products. Changes WINDOW. */
 void fit_take_weighted(struct fit *fit, struct fit_inner *window, double weight);
 
-/* The difference between two windows per time: of energy, and of COUNT columns. */
-struct fit_difference {
-    double watt, rate[FIT_COLUMNS];
-    uint16_t column[FIT_COLUMNS];
-    size_t count;
-};
-
-/* Records that SCALE times the products of DIFFERENCE was removed from the sums, because it may be
- * due to errors at the ends of the windows. */
-void fit_add_ends(struct fit *fit, const struct fit_difference *difference, double scale);
+/* Records that the square of COLUMN may still contain SQUARE [ns], because of errors at the ends of
+ * windows. */
+void fit_add_ends(struct fit *fit, uint16_t column, double square);
 void fit_flush(struct fit *fit);
 
 #endif

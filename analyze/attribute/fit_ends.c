@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/fit_regular.h"
 
-#include <string.h>
-
 /* The samples of a thread share its CPU time in batches of about so many. */
 enum { BATCH = 8 };
 
@@ -31,27 +29,28 @@ size_t fit_ends_least(const struct fit_view *v)
     return least < FIT_MIN_SAMPLES ? FIT_MIN_SAMPLES : least < MAX_BATCHES ? least : MAX_BATCHES;
 }
 
-/* Sets D to the difference between windows N and N + 1. */
-static void find_difference(const struct fit_windows *w, size_t n, struct fit_difference *d)
+/* Returns the sum over columns of the squared difference between windows N and N + 1, per time. */
+static double squared_difference(const struct fit_windows *w, size_t n)
 {
     const struct fit *fit = w->fit;
-    uint16_t at[FIT_COLUMNS];
-    d->count = 0;
-    d->watt = w->energy[n] / w->ns[n] - w->energy[n + 1] / w->ns[n + 1];
-    memset(at, 0xff, sizeof at);
+    double rate[FIT_COLUMNS] = {0}, sum = 0;
     for (size_t h = 0; h < 2; h++)
-        for (uint32_t e = fit->head[n + h]; e != FIT_NOWHERE; e = fit->entries[e].next) {
-            uint16_t c = fit->entries[e].column;
-            double rate = fit->entries[e].cpu[0] / w->ns[n + h];
-            if (c == FIT_WAITS)
-                continue;
-            if (at[c] == FIT_NONE) {
-                at[c] = (uint16_t)d->count;
-                d->rate[d->count] = 0;
-                d->column[d->count++] = c;
-            }
-            d->rate[at[c]] += h == 0 ? rate : -rate;
-        }
+        for (uint32_t e = fit->head[n + h]; e != FIT_NOWHERE; e = fit->entries[e].next)
+            rate[fit->entries[e].column] +=
+                (h == 0 ? 1 : -1) * fit->entries[e].cpu[0] / w->ns[n + h];
+    for (size_t c = FIT_REST; c < fit->columns; c++)
+        sum += rate[c] * rate[c];
+    return sum;
+}
+
+/* Records the errors at the ends of window N, which has the CPU times of two, of the length NS. */
+static void add_ends(const struct fit_windows *w, size_t n, double ns)
+{
+    struct fit *fit = w->fit;
+    for (uint32_t e = fit->head[n]; e != FIT_NOWHERE; e = fit->entries[e].next)
+        if (fit->entries[e].column != FIT_WAITS)
+            fit_add_ends(fit, fit->entries[e].column,
+                         2 * w->end_variance * fit->entries[e].cpu[0] / ns / ns);
 }
 
 /* Moves the CPU times of window N + 1 to window N. */
@@ -77,23 +76,19 @@ bool fit_ends_is_pair(const struct fit_windows *w, size_t n)
  * times the square of the CPU time of one of its samples. */
 #define END_VARIANCE 1.0
 
-double fit_ends_part(const struct fit_windows *w)
+double fit_ends_part(struct fit_windows *w)
 {
     const struct fit_view *v = w->view;
-    double squares = 0, seen = 0, explained = 0;
-    struct fit_difference d;
+    double squares = 0, seen = 0, explained = 0, threads = (double)w->paired / BATCH;
     for (size_t k = 0; k < v->thread_samples; k++)
         squares += v->cpu_ns[k] * v->cpu_ns[k];
-    double threads = (double)w->paired / BATCH;
-    double variance = END_VARIANCE * threads * squares / (double)v->thread_samples;
+    w->end_variance = END_VARIANCE * squares / (double)v->thread_samples;
     for (size_t n = 1; n + 2 < w->count; n++) {
         if (!fit_ends_is_pair(w, n))
             continue;
-        find_difference(w, n, &d);
         double ns = w->ns[n] * w->ns[n + 1] / (w->ns[n] + w->ns[n + 1]);
-        for (size_t i = 0; i < d.count; i++)
-            seen += d.rate[i] * d.rate[i] * ns;
-        explained += 3 * variance / (2 * ns);
+        seen += squared_difference(w, n) * ns;
+        explained += 3 * w->end_variance * threads / (2 * ns);
         n++;
     }
     return explained < seen ? explained / seen : 1;
@@ -108,12 +103,10 @@ void fit_ends_take(struct fit_windows *w, size_t n, double part)
     both.energy += half[0].energy;
     both.variance = half[0].variance = half[1].variance = 0; /* errors of their ends, too */
     half[0].end = half[1].end;
-    struct fit_difference difference;
-    find_difference(w, n, &difference);
-    fit_add_ends(w->fit, &difference, weight * half[0].ns * half[1].ns * sum);
     fit_take_window(w, n, &half[0], -weight);
     fit_take_window(w, n + 1, &half[1], -weight);
     move_entries(w, n);
+    add_ends(w, n, both.ns);
     fit_take_window(w, n, &both, 1 + weight);
     w->fit->switched[FIT_TIME]--; /* they are two windows */
 }

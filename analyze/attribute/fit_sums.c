@@ -465,16 +465,9 @@ void fit_take_weighted(struct fit *fit, struct fit_inner *w, double weight)
     fit_take_inner(fit, w);
 }
 
-void fit_add_ends(struct fit *fit, const struct fit_difference *d, double scale)
+void fit_add_ends(struct fit *fit, uint16_t column, double square)
 {
-    for (size_t i = 0; i < d->count; i++) {
-        uint16_t a = d->column[i];
-        double rate = d->rate[i] * scale;
-        add_product(fit, fit_sum(fit, FIT_ENDS, a, FIT_ENERGY), rate * d->watt, ENERGY_SHIFT);
-        for (size_t j = 0; j <= i; j++)
-            add_product(fit, fit_sum(fit, FIT_ENDS, a, d->column[j]), rate * d->rate[j],
-                        TIME_SHIFT);
-    }
+    add_product(fit, fit_sum(fit, FIT_ENDS, column, column), square, TIME_SHIFT);
 }
 
 /* Sorts the columns of a window in ascending order. */

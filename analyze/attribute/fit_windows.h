@@ -39,8 +39,9 @@ struct fit_windows {
     bool own;                       /* samples have their own intervals; see fit_own.h */
     /* if CPU times have errors at the ends of windows: the least number of samples; otherwise 0 */
     size_t paired;
-    bool divided; /* samples without threads divide CPU times; see is_divided */
-    bool exact;   /* windows were joined where CPU times were averages, until they were exact */
+    double end_variance; /* ... and the variance of these errors for each thread [ns^2] */
+    bool divided;        /* samples without threads divide CPU times; see is_divided */
+    bool exact; /* windows were joined where CPU times were averages, until they were exact */
     uint16_t whole[STRETCH];      /* IN if each interval is a window, or the stretch is one */
     uint16_t joined[2][STRETCH];  /* IN if windows were joined or moved */
     double all[STRETCH_WINDOWS];  /* ENERGY if windows were joined or moved, or all are one */
@@ -101,9 +102,9 @@ void fit_take_window(struct fit_windows *w, size_t n, struct fit_inner *inner, d
  * they do not alternate. */
 size_t fit_ends_least(const struct fit_view *view);
 
-/* Returns how much of the differences between successive windows errors at their ends can explain,
- * up to 1. */
-double fit_ends_part(const struct fit_windows *w);
+/* Sets END_VARIANCE. Returns how much of the differences between successive windows such errors can
+ * explain, up to 1. */
+double fit_ends_part(struct fit_windows *w);
 
 /* Returns whether windows N and N + 1 can be added as a pair. */
 bool fit_ends_is_pair(const struct fit_windows *w, size_t n);

@@ -617,6 +617,20 @@ class FitTest(tool.Case):
         self.assertGreater(errors["f0"], 2)
 
     @unittest.skipIf(tool.is_asan(), "judges errors, along paths that other tests take, too")
+    def test_only_differences_are_known(self):
+        """Two threads that always run alternate between two functions each: a watt more for those of one
+        thread and less for those of the other explains the same energies."""
+        rng, where, samples, watts = random.Random(3), [0, 0], [], ((5, 10), (25, 15))
+        for _ in range(6000):
+            for t in (0, 1):
+                where[t] ^= rng.random() < 0.06
+            power = sum(watts[t][where[t]] for t in (0, 1)) + rng.gauss(0, 0.1)
+            ns = rng.randrange(MS // 2, 3 * MS // 2)
+            samples.append(pbin.Sample(ns, power, [(t, 2 * t + where[t], ns) for t in (0, 1)]))
+        rows, _ = self.rows(self.put("two.pbin", make(samples, 2, 2)))
+        for name in ("f0", "f1", "f2", "f3"):
+            self.assertIsNotNone(rows[name]["not_resolvable_from"], rows)
+
     def alternating(self, rng, wait):
         """Samples of two threads that draw 10 and 30 W while they run, each with its own intervals, and
         their energies. They wait for WAIT ms on average, after running for 40 ms."""
