@@ -252,11 +252,11 @@ static uint64_t counts_since(struct track *t, uint64_t raw, uint64_t dt, bool sl
 
 /* The counter has moved at CLOCK for the first time. If its period is known, its first reading found
  * the value of an update before the run, and the run gets its part of the energy since then; but
- * not if this update is late. */
+ * not if this update is late, so that there may have been others since the first reading. */
 static void find_update_before(const struct power *p, struct track *t, uint64_t clock)
 {
     uint64_t period = t->channel->period;
-    if (!t->first || period == 0 || clock < period || clock - period > p->start + period / 8)
+    if (!t->first || period == 0 || clock < period || clock - period > t->clock + period / 8)
         return;
     t->clock = clock - period < p->start ? clock - period : p->start;
     t->still = false;
