@@ -408,11 +408,11 @@ static void read_when_due(struct check *check, double *result)
 }
 
 /* The update period is found during the run, after which readings are just before and just after
- * updates. Three times, because the machine may be busy for a while. */
+ * updates. Up to six times, because the machine may be busy for a while. */
 static void unknown_period(struct check *check)
 {
     double off = 1;
-    for (unsigned i = 0; i < 3 && !(off < 0.04); i++)
+    for (unsigned i = 0; i < 6 && !(off < 0.04); i++)
         read_when_due(check, &off);
     CHECK(off < 0.04);
 }
