@@ -5,9 +5,9 @@
 /* The samples of a thread share its CPU time in batches of about so many. */
 enum { BATCH = 8 };
 
-/* One in so many samples is enough. Windows are as long as a batch of each thread, up to MAX_BATCHES
- * samples. */
-enum { INTERLEAVED = 16, MAX_BATCHES = 64 };
+/* One in so many samples is enough. Windows are as long as a batch of each thread, up to MAX_LEAST
+ * samples. The ends of windows of LONG times that length do not matter. */
+enum { INTERLEAVED = 16, MAX_LEAST = 64, LONG = 2 };
 
 size_t fit_ends_least(const struct fit_view *v)
 {
@@ -26,7 +26,7 @@ size_t fit_ends_least(const struct fit_view *v)
     if (INTERLEAVED * alternate <= v->thread_samples)
         return 0;
     size_t least = BATCH * between / follow;
-    return least < FIT_MIN_SAMPLES ? FIT_MIN_SAMPLES : least < MAX_BATCHES ? least : MAX_BATCHES;
+    return least < FIT_MIN_SAMPLES ? FIT_MIN_SAMPLES : least < MAX_LEAST ? least : MAX_LEAST;
 }
 
 /* Returns the sum over columns of the squared difference between windows N and N + 1, per time. */
@@ -80,6 +80,8 @@ double fit_ends_part(struct fit_windows *w)
 {
     const struct fit_view *v = w->view;
     double squares = 0, seen = 0, explained = 0, threads = (double)w->paired / BATCH;
+    if (v->stretch->count >= LONG * w->paired * w->count)
+        return 0;
     for (size_t k = 0; k < v->thread_samples; k++)
         squares += v->cpu_ns[k] * v->cpu_ns[k];
     w->end_variance = END_VARIANCE * squares / (double)v->thread_samples;

@@ -486,7 +486,7 @@ static void add_more(struct fit_windows *w)
 static void end_of_stretch(struct fit_windows *w)
 {
     struct fit *fit = w->fit;
-    double part = w->paired > 0 ? fit_ends_part(w) : 0;
+    double part = fit_ends_part(w);
     for (size_t n = 0; n < w->count; n++) {
         if (part > 0 && fit_ends_is_pair(w, n)) {
             fit_ends_take(w, n++, part);
@@ -622,8 +622,6 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     w.scattered = !w.differ && !w.divided && !w.own && fit_times_place(&fit->times, &placed);
     find_windows(&w);
     const struct stretch *s = view->stretch;
-    if (s->count >= FIT_LONG * w.paired * w.count) /* their ends do not matter */
-        w.paired = 0;
     fit_cross_edge(fit, w.mode, s->edges != NULL ? s->edges->first : s->rate[0]);
     fit_add_lines(&w);
     look_for_averages(&w);

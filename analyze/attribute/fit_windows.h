@@ -7,10 +7,7 @@
 
 #define FIT_NOWHERE UINT32_MAX
 
-enum {
-    FIT_MIN_SAMPLES = 8, /* in short windows that are joined */
-    FIT_LONG = 2         /* windows of so many times PAIRED samples are long */
-};
+enum { FIT_MIN_SAMPLES = 8 }; /* in short windows that are joined */
 
 /* The CPU time of a column in a window [ns]. */
 struct fit_entry {
@@ -103,7 +100,7 @@ void fit_take_window(struct fit_windows *w, size_t n, struct fit_inner *inner, d
 size_t fit_ends_least(const struct fit_view *view);
 
 /* Sets END_VARIANCE. Returns how much of the differences between successive windows such errors can
- * explain, up to 1. */
+ * explain, up to 1; 0: the windows are long, or there are no such errors. */
 double fit_ends_part(struct fit_windows *w);
 
 /* Returns whether windows N and N + 1 can be added as a pair. */

@@ -117,7 +117,7 @@ static void add_total(struct engine_run *run, struct perf_thread *thread)
         all = later(all, used(thread));
     /* ALL includes the time spent in exit; counters include CPU time that the host of a virtual
      * machine took */
-    if (all > thread->base + (thread->final ? 0 : cpu))
+    if (thread->final ? all > thread->base : all > thread->base + cpu)
         cpu = all - thread->base;
     else if (all == 0)
         cpu += uncounted(thread, cpu);
