@@ -215,6 +215,13 @@ bool process_has_signal(pid_t pid, pid_t tid)
     return (pending & ~signal_set(text, "\nSigBlk:")) != 0;
 }
 
+bool process_blocks(pid_t pid, pid_t tid, int signal)
+{
+    char text[4096];
+    return !read_task(pid, tid, "status", text, sizeof text) ||
+           (signal_set(text, "\nSigBlk:") >> (signal - 1) & 1) != 0;
+}
+
 bool process_is_init(pid_t pid, int signal)
 {
     char text[4096];

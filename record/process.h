@@ -51,6 +51,8 @@ bool process_thread_run(pid_t pid, pid_t tid, struct process_run *run);
 bool process_thread_runs(pid_t pid, pid_t tid);
 /* Returns whether thread TID of process PID has a pending signal that it does not block. */
 bool process_has_signal(pid_t pid, pid_t tid);
+/* Returns whether thread TID of process PID blocks SIGNAL, or has ended. */
+bool process_blocks(pid_t pid, pid_t tid, int signal);
 /* Returns whether PID is the first process of a PID namespace, and has no handler for SIGNAL. */
 bool process_is_init(pid_t pid, int signal);
 /* Returns whether thread TID of process PID has ended. A thread that has ended before others may

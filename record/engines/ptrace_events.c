@@ -11,6 +11,7 @@
 
 #include "record/clock.h"
 #include "record/engines/ptrace_internal.h"
+#include "record/engines/redirect.h"
 #include "record/engines/restart.h"
 #include "record/process.h"
 
@@ -332,6 +333,10 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
     if (event == 0 && faults_forever(tracee)) {
         abandon(run, tracee);
         return;
+    }
+    if (tracee->signal != 0) {
+        redirect_arrived(tracee);
+        redirect_to_leader(tracee, tracees_find(&run->tracees, tracee->process->pid));
     }
     if (tracee->announces && tracee->process->crowded)
         set_options(run, tracee);

@@ -72,6 +72,7 @@ void tracees_sweep(struct tracees *tracees)
     while (tracees->removed != NULL) {
         struct tracee *tracee = tracees->removed;
         tracees->removed = tracee->next;
+        free(tracee->redirected);
         free(tracee);
     }
 }

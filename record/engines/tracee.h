@@ -11,6 +11,7 @@
 #ifndef RECORD_ENGINES_TRACEE_H
 #define RECORD_ENGINES_TRACEE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -85,6 +86,8 @@ struct tracee {
     unsigned slept;  /* number of checks until it counts as a thread that does not sleep */
     uint64_t probed; /* its CPU time at the first of two stops in a row [ns], otherwise 0 */
     int signal;      /* to deliver when it is resumed; 0: none */
+    /* by number: the originals of signals sent to it instead of to another thread; NULL: none */
+    siginfo_t *redirected;
     int schedstat, syscall, stat; /* file descriptors; -1: not open */
     uint64_t faults;              /* its page faults when it was last interrupted, ... */
     bool watched;                 /* ... if they are known */

@@ -778,7 +778,7 @@ class PtraceTruth(Truth, Case):
         waits = [(pc, flags) for _, _, pc, _, flags, _ in profile.sightings() if not flags & (RAN | TOTAL)]
         asleep = collections.Counter(pc for pc, _ in waits).most_common(1)[0][0]
         preempted = [pc for pc, flags in waits if flags & PREEMPTED]
-        self.assertGreater(len(preempted), 20)
+        self.assertGreater(len(preempted), 5)
         self.assertNotIn(asleep, preempted, "woken, but not on a CPU yet: it was not preempted there")
 
     @unittest.skipUnless(os.uname().machine == "x86_64", "the first argument of a call is lost elsewhere")
@@ -839,6 +839,57 @@ class PtraceTruth(Truth, Case):
             subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program, "-pthread"], input=source, text=True, check=True)
             _, done = self.profile_of(program, "100000", options=("-f", "4000"))
         self.assertEqual(done.stdout, "0 300")
+
+    def test_signals_of_a_process_go_to_its_main_thread(self):
+        """While a tracer has the main thread stopped, the kernel gives them to another one; in Python,
+        only the main thread acts on Ctrl-C. A signal also says who sent it."""
+        source = r"""
+            #include <pthread.h>
+            #include <signal.h>
+            #include <stdio.h>
+            #include <sys/time.h>
+            #include <time.h>
+            #include <unistd.h>
+            static volatile int here, elsewhere, wrong;
+            static volatile long sink;
+            static pthread_t leader;
+            static void handle(int number, siginfo_t *info, void *context) {
+                if (pthread_equal(pthread_self(), leader)) here++;
+                else elsewhere++;
+                if (number == SIGALRM ? info->si_code != SI_KERNEL : info->si_code != SI_USER || info->si_pid != getpid()) wrong++; }
+            static void step(void) {
+                struct timespec pause = {0, 300000};
+                nanosleep(&pause, 0);
+                for (int i = 0; i < 10000; i++) sink++; }
+            static void *work(void *sender) {
+                for (int i = 0;; i++) {
+                    step();
+                    if (sender && i % 8 == 0) kill(getpid(), SIGUSR1); }
+                return 0; }
+            int main(int count, char **arguments) {
+                pthread_t thread;
+                struct timespec begin, now;
+                struct itimerval often = {{0, 1000}, {0, 1000}};
+                struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_RESTART | SA_SIGINFO};
+                leader = pthread_self();
+                sigaction(SIGALRM, &action, 0);
+                sigaction(SIGUSR1, &action, 0);
+                for (long i = 0; i < 20; i++) pthread_create(&thread, 0, work, (void *)(i % 10 == 0));
+                setitimer(ITIMER_REAL, &often, 0);
+                clock_gettime(CLOCK_MONOTONIC, &begin);
+                do { step(); clock_gettime(CLOCK_MONOTONIC, &now); }
+                while (count > 1 && now.tv_sec - begin.tv_sec + (now.tv_nsec - begin.tv_nsec) / 1e9 < 1);
+                printf("%d %d %d", here, elsewhere, wrong);
+                fflush(stdout);
+                _exit(0); }"""
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "signals")
+            subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program, "-pthread"], input=source, text=True, check=True)
+            _, done = self.profile_of(program, "1")
+        here, elsewhere, wrong = map(int, done.stdout.split())
+        self.assertEqual(wrong, 0)
+        self.assertGreater(here, 500)
+        self.assertLess(elsewhere, 0.04 * here, "some, as without the sampler: those that arrive while the main thread handles one")
 
     def test_threads_that_wait_are_left_alone(self):
         """A stop would wake them: they would use CPU time that they do not use without a sampler,
