@@ -24,7 +24,11 @@ enum {
     FEW = 4, /* number of mean intervals that show whether threads run */
     /* divisor of a window: CPU time of so short a part may be divided in proportion to time */
     SHORT = 4,
-    MAX_LEFT = 2 /* number of mean intervals of a CPU that may be left for the next window */
+    MAX_LEFT = 2,   /* number of mean intervals of a CPU that may be left for the next window */
+    MAX_OWED = 8,   /* the same for a thread */
+    MIN_MARKED = 4, /* sightings per window of the sensor if those of several threads alternate */
+    MIN_WEIGHT = 8, /* least part of its intervals that a thread gets in a window, as a divisor */
+    MEMORY = 64     /* number of windows whose CPU time is compared with that of sightings */
 };
 
 void perf_window_free(struct perf_window *w)
@@ -133,8 +137,8 @@ static void take_total(struct engine_run *run, struct perf_entry *entry)
         emit(run, run->last + 1, w->thread_count);
 }
 
-/* Adds the CPU time that the first COUNT entries represent: returns that of all entries, and sets
- * that of each thread [ns]. */
+/* Adds the CPU time that the first COUNT entries represent, for each thread. Returns that of all
+ * entries [ns]. */
 static double add_spans(struct perf_window *w, size_t count)
 {
     double all = 0;
@@ -152,10 +156,55 @@ static double add_spans(struct perf_window *w, size_t count)
     return all;
 }
 
-static double span_of(const struct engine_run *run, const struct perf_entry *entry)
+/* Returns the part of the CPU time of a window that a thread should have [ns]. */
+static double weight_of(const struct perf_thread *thread)
 {
-    const struct perf_thread *thread = entry->thread;
-    return run->sets.batch ? entry->span : thread->span / (double)thread->sightings;
+    return fmax(thread->span + thread->owed, thread->span / MIN_WEIGHT);
+}
+
+/* The CPU time GIVEN has been divided among the first COUNT entries: sets SPAN of each thread to
+ * the part of ALL that each of its sightings gets, and notes what the thread should have had. The
+ * intervals of all sightings together lag behind the CPU time of the program, so they are scaled. */
+static void settle(struct engine_run *run, size_t count, double given, double all)
+{
+    struct perf_window *w = &run->window;
+    double scale = w->given / w->spans, most = MAX_OWED * run->sets.mean;
+    for (size_t i = 0; i < count; i++) {
+        struct perf_thread *thread = w->entries[i].thread;
+        if (w->entries[i].total)
+            continue;
+        w->alternate = thread != w->latest ? MEMORY : w->alternate - (w->alternate > 0);
+        w->latest = thread;
+        if (thread->sightings == 0)
+            continue;
+        double weight = weight_of(thread);
+        double owed = thread->owed + thread->span * scale - given * weight / all;
+        thread->owed = fmin(fmax(owed, -most), most);
+        thread->span = weight / (double)thread->sightings;
+        thread->sightings = 0;
+    }
+}
+
+/* Finds the parts of the CPU time GIVEN that the sightings among the first COUNT entries get.
+ * Returns the sum of these parts. */
+static double divide(struct engine_run *run, size_t count, double given)
+{
+    struct perf_window *w = &run->window;
+    double spans = add_spans(w, count), all = 0;
+    if (run->sets.batch)
+        return spans;
+    for (size_t i = 0; i < count; i++)
+        if (!w->entries[i].total)
+            all += weight_of(w->entries[i].thread) / (double)w->entries[i].thread->sightings;
+    w->given += given - w->given / MEMORY;
+    w->spans += spans - w->spans / MEMORY;
+    settle(run, count, given, all);
+    return all;
+}
+
+static double part_of(const struct engine_run *run, const struct perf_entry *entry)
+{
+    return run->sets.batch ? entry->span : entry->thread->span;
 }
 
 /* Delivers the first COUNT entries, up to UNTIL, and divides CPU and the time BUSY among their LEFT
@@ -166,7 +215,7 @@ static void emit_entries(struct engine_run *run, size_t count, size_t left, uint
     struct perf_window *w = &run->window;
     bool no_idle = until > run->last && busy >= (double)(until - run->last);
     /* REST: of the time, for the sightings that follow */
-    double all = add_spans(w, count), rest = busy;
+    double all = divide(run, count, cpu), rest = busy;
     for (size_t i = 0; i < count; i++) {
         struct perf_entry *entry = &w->entries[i];
         if (entry->total) {
@@ -174,7 +223,7 @@ static void emit_entries(struct engine_run *run, size_t count, size_t left, uint
             continue;
         }
         w->sightings--;
-        double part = span_of(run, entry) / all;
+        double part = part_of(run, entry) / all;
         uint64_t own = (uint64_t)(busy * part);
         rest -= busy * part;
         uint64_t reserved = --left > 0 && rest > 0 ? (uint64_t)rest : 0;
@@ -412,6 +461,8 @@ void perf_window_mark(struct engine_run *run)
     if (mark.time <= run->last || run->start + mark.time <= begin_of(run) ||
         (sightings == 0 && (double)used > (double)(mark.time - run->last) / 2))
         return; /* the CPU time belongs to the next sighting */
+    if (w->alternate > 0 && sightings < MIN_MARKED)
+        return;
     w->clock = run->start + mark.time;
     if (sightings > 0) {
         w->cpu += used;

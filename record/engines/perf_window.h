@@ -6,7 +6,8 @@
  * divided among its threads in proportion to the intervals that their sightings represent, not to
  * the number of sightings: one of two busy threads may, by chance, have 1.5 times as many sightings
  * as the other. If intervals are independent of each other, the sightings of a thread get equal
- * parts, which is more precise than charging its own interval to each. In a batch, a short interval
+ * parts, which is more precise than charging its own interval to each. A thread without a sighting
+ * in a window gets its CPU time in later windows, from those that had too much instead. In a batch, a short interval
  * is followed by other short ones, so its own interval is charged to each sighting. CPU time of a
  * window that exceeds the intervals of a batch, up to two mean intervals for each CPU, is carried
  * over to the next window.
@@ -63,8 +64,13 @@ struct perf_window {
     size_t thread_count, thread_capacity;
     uint64_t cpu, clock; /* at its beginning: CPU time of the program, CLOCK_MONOTONIC [ns] */
     double left;         /* earlier CPU time that has not been divided among sightings yet [ns] */
-    uint64_t length;     /* minimum length [ns] */
-    uint64_t cost;       /* smoothed cost of ending it [ns] */
+    /* CPU time divided in recent windows, and represented by their sightings [ns] */
+    double given, spans;
+    const struct perf_thread *latest; /* of the latest sighting; only to be compared */
+    unsigned
+        alternate; /* number of sightings until those of one thread no longer count as those of several */
+    uint64_t length; /* minimum length [ns] */
+    uint64_t cost;   /* smoothed cost of ending it [ns] */
     /* time of the last reading of power, and from the previous one to it [ns of the run] */
     uint64_t read, every;
     struct perf_look {
