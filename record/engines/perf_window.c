@@ -187,7 +187,7 @@ static void settle(struct engine_run *run, size_t count, double given, double al
 
 /* Finds the parts of the CPU time GIVEN that the sightings among the first COUNT entries get.
  * Returns the sum of these parts. */
-static double divide(struct engine_run *run, size_t count, double given)
+static double find_parts(struct engine_run *run, size_t count, double given)
 {
     struct perf_window *w = &run->window;
     double spans = add_spans(w, count), all = 0;
@@ -215,7 +215,7 @@ static void emit_entries(struct engine_run *run, size_t count, size_t left, uint
     struct perf_window *w = &run->window;
     bool no_idle = until > run->last && busy >= (double)(until - run->last);
     /* REST: of the time, for the sightings that follow */
-    double all = divide(run, count, cpu), rest = busy;
+    double all = find_parts(run, count, cpu), rest = busy;
     for (size_t i = 0; i < count; i++) {
         struct perf_entry *entry = &w->entries[i];
         if (entry->total) {

@@ -1,16 +1,16 @@
 /* Windows, the output of the engine: sightings with their CPU times, and the time in which no
  * thread ran.
  *
- * Sightings are random, but the counters provide the exact CPU time of the program. They are read
- * at the end of windows of 10 ms or more that contain some sightings. The CPU time of a window is
- * divided among its threads in proportion to the intervals that their sightings represent, not to
- * the number of sightings: one of two busy threads may, by chance, have 1.5 times as many sightings
- * as the other. If intervals are independent of each other, the sightings of a thread get equal
- * parts, which is more precise than charging its own interval to each. A thread without a sighting
- * in a window gets its CPU time in later windows, from those that had too much instead. In a batch, a short interval
- * is followed by other short ones, so its own interval is charged to each sighting. CPU time of a
- * window that exceeds the intervals of a batch, up to two mean intervals for each CPU, is carried
- * over to the next window.
+ * Sightings are random, but the counters provide the exact CPU time of the program. They are read at
+ * the end of windows of 10 ms or more that contain some sightings. The CPU time of a window is
+ * divided among its threads in proportion to the intervals that their sightings represent, not to the
+ * number of sightings: one of two busy threads may, by chance, have 1.5 times as many sightings as
+ * the other. If intervals are independent of each other, the sightings of a thread get equal parts,
+ * which is more precise than charging its own interval to each. A thread without a sighting in a
+ * window gets its CPU time in later windows, from those that had too much instead. In a batch, a
+ * short interval is followed by other short ones, so its own interval is charged to each sighting.
+ * CPU time of a window that exceeds the intervals of a batch, up to two mean intervals for each CPU,
+ * is carried over to the next window.
  *
  * The interval before a sample, with its energy, belongs to the sample. Therefore each sighting
  * gets the same fraction of the time in which some thread ran as of the CPU time, and idle time
@@ -66,11 +66,10 @@ struct perf_window {
     double left;         /* earlier CPU time that has not been divided among sightings yet [ns] */
     /* CPU time divided in recent windows, and represented by their sightings [ns] */
     double given, spans;
-    const struct perf_thread *latest; /* of the latest sighting; only to be compared */
-    unsigned
-        alternate; /* number of sightings until those of one thread no longer count as those of several */
-    uint64_t length; /* minimum length [ns] */
-    uint64_t cost;   /* smoothed cost of ending it [ns] */
+    const struct perf_thread *latest; /* thread of the latest sighting; only to be compared */
+    unsigned alternate;               /* sightings to come until threads no longer alternate */
+    uint64_t length;                  /* minimum length [ns] */
+    uint64_t cost;                    /* smoothed cost of ending it [ns] */
     /* time of the last reading of power, and from the previous one to it [ns of the run] */
     uint64_t read, every;
     struct perf_look {

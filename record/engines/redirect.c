@@ -20,8 +20,8 @@
 enum { STANDARD_SIGNALS = 32 };
 
 /* Returns whether a signal was certainly sent to a process, and not to one of its threads. The kernel itself sends the
- * signals of kill(2), terminals and setitimer(2) to processes; those of sigqueue(3) and timer_create(2) may
- * be for a thread. */
+ * signals of kill(2), terminals and setitimer(2) to processes; those of sigqueue(3) may be for a thread. Those of
+ * timer_create(2) go to any thread that runs (since Linux 6.4). */
 static bool is_for_process(const siginfo_t *info)
 {
     switch (info->si_signo) {
