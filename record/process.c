@@ -206,6 +206,11 @@ static uint64_t signal_set(const char *text, const char *name)
     return at != NULL ? strtoull(at + strlen(name), NULL, 16) : 0;
 }
 
+static bool is_in_set(const char *text, const char *name, int signal)
+{
+    return (signal_set(text, name) >> (signal - 1) & 1) != 0;
+}
+
 bool process_has_signal(pid_t pid, pid_t tid)
 {
     char text[4096];
@@ -219,7 +224,7 @@ bool process_blocks(pid_t pid, pid_t tid, int signal)
 {
     char text[4096];
     return !read_task(pid, tid, "status", text, sizeof text) ||
-           (signal_set(text, "\nSigBlk:") >> (signal - 1) & 1) != 0;
+           is_in_set(text, "\nSigBlk:", signal);
 }
 
 bool process_is_init(pid_t pid, int signal)
@@ -234,8 +239,7 @@ bool process_is_init(pid_t pid, int signal)
            inner = length; /* the last number is the one in its own namespace */
     while (inner > 0 && ids[inner - 1] != '\t')
         inner--;
-    return length - inner == 1 && ids[inner] == '1' &&
-           (signal_set(text, "\nSigCgt:") >> (signal - 1) & 1) == 0;
+    return length - inner == 1 && ids[inner] == '1' && !is_in_set(text, "\nSigCgt:", signal);
 }
 
 bool process_thread_ended(pid_t pid, pid_t tid)

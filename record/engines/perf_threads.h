@@ -50,6 +50,7 @@ struct perf_thread {
     double spans;           /* CPU time that all its samples represent, by their intervals [ns] */
     double span;            /* the same of its sightings in a window [ns] ... */
     size_t sightings;       /* ... and the number of these sightings */
+    double part;            /* of the CPU time of a window, for each of them */
     double owed;            /* CPU time by which earlier windows gave it too little [ns] */
     uint64_t born, check;   /* when it was created, and when to check that it is sampled */
     uint64_t known;         /* when its creation was delivered [CLOCK_MONOTONIC] */

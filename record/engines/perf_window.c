@@ -162,9 +162,9 @@ static double weight_of(const struct perf_thread *thread)
     return fmax(thread->span + thread->owed, thread->span / MIN_WEIGHT);
 }
 
-/* The CPU time GIVEN has been divided among the first COUNT entries: sets SPAN of each thread to
- * the part of ALL that each of its sightings gets, and notes what the thread should have had. The
- * intervals of all sightings together lag behind the CPU time of the program, so they are scaled. */
+/* The CPU time GIVEN is divided among the first COUNT entries, whose parts have the sum ALL: notes what each thread
+ * should have had. The intervals of all sightings together lag behind the CPU time of the program, so they are
+ * scaled. */
 static void settle(struct engine_run *run, size_t count, double given, double all)
 {
     struct perf_window *w = &run->window;
@@ -175,13 +175,10 @@ static void settle(struct engine_run *run, size_t count, double given, double al
             continue;
         w->alternate = thread != w->latest ? MEMORY : w->alternate - (w->alternate > 0);
         w->latest = thread;
-        if (thread->sightings == 0)
-            continue;
-        double weight = weight_of(thread);
-        double owed = thread->owed + thread->span * scale - given * weight / all;
-        thread->owed = fmin(fmax(owed, -most), most);
-        thread->span = weight / (double)thread->sightings;
-        thread->sightings = 0;
+        double had = given * thread->part * (double)thread->sightings / all;
+        if (thread->sightings > 0)
+            thread->owed = fmin(fmax(thread->owed + thread->span * scale - had, -most), most);
+        thread->sightings = 0; /* once */
     }
 }
 
@@ -193,9 +190,13 @@ static double find_parts(struct engine_run *run, size_t count, double given)
     double spans = add_spans(w, count), all = 0;
     if (run->sets.batch)
         return spans;
-    for (size_t i = 0; i < count; i++)
-        if (!w->entries[i].total)
-            all += weight_of(w->entries[i].thread) / (double)w->entries[i].thread->sightings;
+    for (size_t i = 0; i < count; i++) {
+        struct perf_thread *thread = w->entries[i].thread;
+        if (w->entries[i].total)
+            continue;
+        thread->part = weight_of(thread) / (double)thread->sightings;
+        all += thread->part;
+    }
     w->given += given - w->given / MEMORY;
     w->spans += spans - w->spans / MEMORY;
     settle(run, count, given, all);
@@ -204,7 +205,7 @@ static double find_parts(struct engine_run *run, size_t count, double given)
 
 static double part_of(const struct engine_run *run, const struct perf_entry *entry)
 {
-    return run->sets.batch ? entry->span : entry->thread->span;
+    return run->sets.batch ? entry->span : entry->thread->part;
 }
 
 /* Delivers the first COUNT entries, up to UNTIL, and divides CPU and the time BUSY among their LEFT
@@ -462,7 +463,7 @@ void perf_window_mark(struct engine_run *run)
         (sightings == 0 && (double)used > (double)(mark.time - run->last) / 2))
         return; /* the CPU time belongs to the next sighting */
     if (w->alternate > 0 && sightings < MIN_MARKED)
-        return;
+        return; /* it would give threads without a sighting too little */
     w->clock = run->start + mark.time;
     if (sightings > 0) {
         w->cpu += used;
