@@ -4,9 +4,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -211,13 +213,30 @@ static bool is_in_set(const char *text, const char *name, int signal)
     return (signal_set(text, name) >> (signal - 1) & 1) != 0;
 }
 
+/* The signals that a process ignores, either by its own choice or by default. */
+static uint64_t ignored_signals(const char *text)
+{
+    static const int numbers[] = {SIGCHLD, SIGCONT, SIGURG, SIGWINCH};
+    uint64_t by_default = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        by_default |= UINT64_C(1) << (numbers[i] - 1);
+    return signal_set(text, "\nSigIgn:") | (by_default & ~signal_set(text, "\nSigCgt:"));
+}
+
 bool process_has_signal(pid_t pid, pid_t tid)
 {
     char text[4096];
     if (!read_task(pid, tid, "status", text, sizeof text))
         return false;
     uint64_t pending = signal_set(text, "\nSigPnd:") | signal_set(text, "\nShdPnd:");
-    return (pending & ~signal_set(text, "\nSigBlk:")) != 0;
+    return (pending & ~signal_set(text, "\nSigBlk:") & ~ignored_signals(text)) != 0;
+}
+
+bool process_ignores(pid_t pid, pid_t tid, int signal)
+{
+    char text[4096];
+    return read_task(pid, tid, "status", text, sizeof text) &&
+           (ignored_signals(text) >> (signal - 1) & 1) != 0;
 }
 
 bool process_blocks(pid_t pid, pid_t tid, int signal)
@@ -225,6 +244,20 @@ bool process_blocks(pid_t pid, pid_t tid, int signal)
     char text[4096];
     return !read_task(pid, tid, "status", text, sizeof text) ||
            is_in_set(text, "\nSigBlk:", signal);
+}
+
+bool process_file_blocks(pid_t tid, int fd)
+{
+    char name[32], path[64], text[256];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, fd);
+    if (stat(path, &st) != 0 ||
+        !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode)))
+        return false;
+    snprintf(name, sizeof name, "fdinfo/%d", fd);
+    read_file(tid, name, text, sizeof text);
+    const char *flags = strstr(text, "flags:");
+    return flags != NULL && (strtoul(flags + strlen("flags:"), NULL, 8) & O_NONBLOCK) == 0;
 }
 
 bool process_is_init(pid_t pid, int signal)

@@ -49,10 +49,15 @@ struct process_run {
 bool process_thread_run(pid_t pid, pid_t tid, struct process_run *run);
 /* Returns whether thread TID of process PID has a CPU, or waits for one. */
 bool process_thread_runs(pid_t pid, pid_t tid);
-/* Returns whether thread TID of process PID has a pending signal that it does not block. */
+/* Returns whether thread TID of process PID has a pending signal that it neither blocks nor
+ * ignores. */
 bool process_has_signal(pid_t pid, pid_t tid);
+/* Returns whether thread TID of process PID ignores SIGNAL, explicitly or by default. */
+bool process_ignores(pid_t pid, pid_t tid, int signal);
 /* Returns whether thread TID of process PID blocks SIGNAL, or has ended. */
 bool process_blocks(pid_t pid, pid_t tid, int signal);
+/* Returns whether FD of thread TID is a pipe, socket or device whose calls wait until all bytes are transferred. */
+bool process_file_blocks(pid_t tid, int fd);
 /* Returns whether PID is the first process of a PID namespace, and has no handler for SIGNAL. */
 bool process_is_init(pid_t pid, int signal);
 /* Returns whether thread TID of process PID has ended. A thread that has ended before others may

@@ -18,6 +18,8 @@
 enum { MAX_PENDING = 8, FIRST = 16 };             /* MAX_PENDING: samples; FIRST: events */
 static const uint64_t tick_room = SECOND / 10000; /* from a tick to the next sample */
 static const uint64_t last_events = SECOND / 100; /* time for events after the end of the command */
+/* Time for threads to end their calls after that, and between two attempts. */
+static const uint64_t last_calls = SECOND / 10, retry_calls = SECOND / 1000;
 
 uint64_t ptrace_time(const struct engine_run *run)
 {
@@ -51,7 +53,7 @@ static void tick_apart(struct engine_run *run)
  * useless. */
 unsigned long ptrace_options(const struct engine_run *run, const struct tracee *tracee)
 {
-    unsigned long options = PTRACE_O_TRACEEXEC;
+    unsigned long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
     if (tracee->announces)
         options |= PTRACE_O_TRACECLONE;
     if (run->options->follow)
@@ -192,6 +194,29 @@ static void take_last_events(struct engine_run *run)
         ;
 }
 
+/* Stops the threads whose calls go on for the sampler. Returns whether there are any. */
+static bool stop_calls(struct engine_run *run)
+{
+    bool any = false;
+    for (size_t i = 0; i < run->tracees.count; i++) {
+        const struct tracee *tracee = run->tracees.list[i];
+        any |= tracee->rest.active && ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0;
+    }
+    return any;
+}
+
+/* Ends these calls, before the threads are no longer traced. */
+static void end_calls(struct engine_run *run)
+{
+    uint64_t until = clock_now() + last_calls;
+    run->ended = true;
+    while (clock_now() < until && stop_calls(run)) {
+        signals_wait_child(retry_calls);
+        while (ptrace_take_event(run))
+            ;
+    }
+}
+
 static void trace(struct engine_run *run)
 {
     const struct engine_options *options = run->options;
@@ -207,6 +232,7 @@ static void trace(struct engine_run *run)
     run->result->wall = clock_now() - run->start;
     if (run->command != NULL && !run->result->expired)
         take_last_events(run);
+    end_calls(run);
     fill_result(run);
     ptrace_last_sample(run);
 }

@@ -17,7 +17,8 @@
 
 /* Children of this thread only: other children of the sampler (a power source) are waited for elsewhere. */
 enum { ANY_CHILD = __WALL | __WNOTHREAD };
-enum { PROBE = 64 }; /* number of stops from one measured stop to the next */
+enum { CALL_STOP = -1 }; /* the beginning or end of a system call */
+enum { PROBE = 64 };     /* number of stops from one measured stop to the next */
 static const uint64_t max_cost = SECOND / 10000;
 enum { CROWD = 64 }; /* number of creations from one reading of the clock to the next */
 /* The unseen threads of a process share the thread ID UNSEEN | PID: PIDs are smaller than
@@ -299,11 +300,25 @@ static void abandon(struct engine_run *run, struct tracee *tracee)
     run->ended |= run->tracees.count == 0;
 }
 
+/* The system call of a thread goes on as if the thread had not stopped, unless it handles a
+ * signal. */
+static void go_on(const struct engine_run *run, struct tracee *tracee, int event)
+{
+    bool interrupted = event == PTRACE_EVENT_STOP && !tracee->group_stop;
+    if (event == PTRACE_EVENT_EXEC)
+        tracee->rest.active = false;
+    restart_follow(tracee, event == CALL_STOP, !run->ended);
+    if ((interrupted || event == 0) && !run->ended)
+        restart_call(tracee);
+}
+
+/* EVENT is one of ptrace(2), 0 for the signal NUMBER, or CALL_STOP. */
 static void on_stop(struct engine_run *run, struct tracee *tracee, int number, int event)
 {
     bool awaited = tracee->state == TRACEE_AWAITED;
     bool newborn = tracee->state == TRACEE_BORN;
-    tracee->group_stop = event == PTRACE_EVENT_STOP && (number == SIGSTOP || signals_stop(number));
+    bool interrupted = event == PTRACE_EVENT_STOP;
+    tracee->group_stop = interrupted && (number == SIGSTOP || signals_stop(number));
     tracee->signal = event == 0 ? number : 0;
     if (tracee->state != TRACEE_DYING || event == PTRACE_EVENT_EXEC)
         tracee->state = TRACEE_HELD;
@@ -340,9 +355,8 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
     }
     if (tracee->announces && tracee->process->crowded)
         set_options(run, tracee);
-    if (awaited && event == PTRACE_EVENT_STOP && !tracee->group_stop && tracee->cut)
-        restart_call(tracee->process->pid, tracee->tid);
-    probe(run, tracee, awaited && event == PTRACE_EVENT_STOP && !tracee->group_stop);
+    go_on(run, tracee, event);
+    probe(run, tracee, awaited && interrupted && !tracee->group_stop);
     tracee_resume(tracee);
 }
 
@@ -429,7 +443,8 @@ static bool take_stop(struct engine_run *run, idtype_t which, pid_t id)
     if (tracee == NULL)
         tracee = on_stranger(run, info.si_pid);
     if (tracee != NULL)
-        on_stop(run, tracee, info.si_status & 0x7f, info.si_status >> 8);
+        on_stop(run, tracee, info.si_status & 0x7f,
+                info.si_status == (SIGTRAP | 0x80) ? CALL_STOP : info.si_status >> 8);
     tracees_sweep(&run->tracees);
     return true;
 }

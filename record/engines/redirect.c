@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "record/engines/restart.h"
 #include "record/process.h"
 
 /* Of these, a thread has at most one of each number pending. */
@@ -51,7 +50,6 @@ void redirect_to_leader(struct tracee *thread, struct tracee *leader)
         leader->redirected = mem_zalloc(STANDARD_SIGNALS, sizeof *leader->redirected);
     leader->redirected[info.si_signo] = info;
     thread->signal = 0;
-    restart_call(thread->process->pid, thread->tid);
 }
 
 void redirect_arrived(struct tracee *leader)

@@ -121,7 +121,8 @@ void tracee_resume(struct tracee *tracee)
     if (tracee->group_stop)
         ptrace(PTRACE_LISTEN, tracee->tid, 0, 0);
     else
-        ptrace(PTRACE_CONT, tracee->tid, 0, (unsigned long)tracee->signal);
+        ptrace(tracee->rest.active ? PTRACE_SYSCALL : PTRACE_CONT, tracee->tid, 0,
+               (unsigned long)tracee->signal);
     if (tracee->state != TRACEE_DYING)
         tracee->state = tracee->group_stop ? TRACEE_LISTENING : TRACEE_RUNNING;
     tracee->signal = 0;
@@ -216,7 +217,6 @@ bool tracee_read_pc(struct tracee *tracee)
     tracee->preempted = false;
     tracee->in_kernel = registers.call != -1;
     tracee->completed = tracee->in_kernel && !is_cut_short(registers.result);
-    tracee->cut = tracee->in_kernel && registers.result == -EINTR;
     return true;
 }
 

@@ -64,6 +64,13 @@ struct run_time {
     uint64_t slices; /* number of times it got a CPU */
 };
 
+/* A system call that transfers SIZE bytes of BUFFER, and was stopped after DONE of them; see
+ * restart.h. */
+struct rest {
+    bool active; /* the thread transfers the rest */
+    uint64_t done, buffer, size;
+};
+
 struct tracee {
     struct tracee *next; /* the next removed thread */
     size_t index;        /* in the list */
@@ -79,8 +86,7 @@ struct tracee {
     bool
         in_kernel; /* it was in a system call or page fault then; pc is in the code that caused it */
     bool preempted;  /* when last seen, it waited for a CPU, in user code at pc */
-    bool completed;  /* if in_kernel: the system call had completed ... */
-    bool cut;        /* ... or is about to return EINTR */
+    bool completed;  /* if in_kernel: the system call had completed */
     bool asleep;     /* it slept when it was last found to have used CPU time */
     unsigned steady; /* number of sightings in a row on a CPU */
     unsigned slept;  /* number of checks until it counts as a thread that does not sleep */
@@ -88,6 +94,7 @@ struct tracee {
     int signal;      /* to deliver when it is resumed; 0: none */
     /* by number: the originals of signals sent to it instead of to another thread; NULL: none */
     siginfo_t *redirected;
+    struct rest rest;
     int schedstat, syscall, stat; /* file descriptors; -1: not open */
     uint64_t faults;              /* its page faults when it was last interrupted, ... */
     bool watched;                 /* ... if they are known */
@@ -134,9 +141,9 @@ void tracees_remove_process(struct tracees *tracees, struct process *process);
 
 /* Interrupts a RUNNING thread, which becomes AWAITED, or DYING if it has ended. */
 void tracee_interrupt(struct tracee *tracee);
-/* Resumes a stopped thread, delivering its signal. */
+/* Resumes a stopped thread, delivering its signal. It stops again when its system call ends if REST is active. */
 void tracee_resume(struct tracee *tracee);
-/* Reads pc, in_kernel, completed and cut of a stopped thread. Returns whether that succeeded. */
+/* Reads pc, in_kernel and completed of a stopped thread. Returns whether that succeeded. */
 bool tracee_read_pc(struct tracee *tracee);
 /* Returns whether a RUNNING thread is waiting in the kernel. If so, reads its PC without stopping
  * it, which would wake it. */
