@@ -1,17 +1,18 @@
 /* Lets system calls that a stop has cut short go on.
  *
- * The kernel itself repeats most system calls. If a thread is stopped just as it begins to wait, the kernel ends some of
- * them with EINTR, as after any stop and continuation of a job (signal(7)). These are repeated: the thread has waited
- * for so short a time that its timeout may start again.
+ * The kernel itself repeats most system calls. If a thread is stopped just as it begins to wait,
+ * the kernel ends some of them with EINTR, as after any stop and continuation of a job (signal(7)).
+ * These are repeated: the thread has waited for so short a time that its timeout may start again.
  *
- * If a thread that writes to a full pipe is stopped, the kernel returns the number of bytes written so far. Many
- * programs expect this only if they handle signals. The thread therefore calls the kernel again for the rest, and
- * stops at the end of that call, where it gets the sum as its result:
+ * If a thread that writes to a full pipe is stopped, the kernel returns the number of bytes written
+ * so far. Many programs expect this only if they handle signals. The thread therefore calls the
+ * kernel again for the rest, and stops at the end of that call, where it gets the sum as its result:
  *
  *   write(1, b, 100) = 60       stopped; becomes write(1, b + 60, 40)
  *   write(1, b + 60, 40) = 40   stops at its end; becomes write(1, b, 100) = 100
  *
- * If a signal arrives meanwhile, or an error occurs, the result is what has been written, as without the sampler.
+ * If a signal arrives meanwhile, or an error occurs, the result is what has been written, as without
+ * the sampler.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/restart.h"
 
