@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -246,13 +247,21 @@ bool process_blocks(pid_t pid, pid_t tid, int signal)
            is_in_set(text, "\nSigBlk:", signal);
 }
 
+/* Other devices may transfer a part of the bytes for reasons of their own. */
+static bool is_terminal(const struct stat *st)
+{
+    enum { CONSOLE = 4, TTY = 5, PTY = 136, LAST_PTY = 143 }; /* Linux, devices.txt */
+    unsigned number = major(st->st_rdev);
+    return S_ISCHR(st->st_mode) &&
+           (number == CONSOLE || number == TTY || (number >= PTY && number <= LAST_PTY));
+}
+
 bool process_file_blocks(pid_t tid, int fd)
 {
     char name[32], path[64], text[256];
     struct stat st;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, fd);
-    if (stat(path, &st) != 0 ||
-        !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode)))
+    if (stat(path, &st) != 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || is_terminal(&st)))
         return false;
     snprintf(name, sizeof name, "fdinfo/%d", fd);
     read_file(tid, name, text, sizeof text);

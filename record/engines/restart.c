@@ -75,9 +75,10 @@ static bool is_partial(const struct user_regs_struct *regs)
 {
     if ((long long)regs->rax <= 0 || regs->rax >= most_of(regs->rdx))
         return false;
-    return regs->orig_rax == SYS_write || regs->orig_rax == SYS_sendto ||
-           (regs->orig_rax == SYS_recvfrom &&
-            (regs->r10 & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL);
+    unsigned long long flags = regs->r10 & (MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL);
+    return regs->orig_rax == SYS_write ||
+           (regs->orig_rax == SYS_sendto && (flags & MSG_DONTWAIT) == 0) ||
+           (regs->orig_rax == SYS_recvfrom && flags == MSG_WAITALL);
 }
 
 static void call_again(const struct tracee *tracee, struct user_regs_struct *regs)
