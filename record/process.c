@@ -214,14 +214,16 @@ static bool is_in_set(const char *text, const char *name, int signal)
     return (signal_set(text, name) >> (signal - 1) & 1) != 0;
 }
 
-/* The signals that a process ignores, either by its own choice or by default. */
+/* The signals that a process ignores, either by its own choice or by default. Not SIGPIPE: a write that
+ * causes it has ended. */
 static uint64_t ignored_signals(const char *text)
 {
     static const int numbers[] = {SIGCHLD, SIGCONT, SIGURG, SIGWINCH};
     uint64_t by_default = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         by_default |= UINT64_C(1) << (numbers[i] - 1);
-    return signal_set(text, "\nSigIgn:") | (by_default & ~signal_set(text, "\nSigCgt:"));
+    uint64_t chosen = signal_set(text, "\nSigIgn:") & ~(UINT64_C(1) << (SIGPIPE - 1));
+    return chosen | (by_default & ~signal_set(text, "\nSigCgt:"));
 }
 
 bool process_has_signal(pid_t pid, pid_t tid)

@@ -103,6 +103,7 @@ static void end_call(struct tracee *tracee, struct user_regs_struct *regs)
     regs->rax = rest->done;
     regs->rsi = rest->buffer;
     regs->rdx = rest->size;
+    regs->orig_rax = NOT_IN_CALL; /* it has ended: do not begin again */
     rest->active = false;
     write_registers(tracee->tid, regs);
 }

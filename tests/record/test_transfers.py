@@ -10,7 +10,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_sampler import LIMIT, SAMPLER, Case  # noqa: E402
+from test_sampler import LIMIT, PYTHON, SAMPLER, Case  # noqa: E402
 
 SOURCE = """
     #define _GNU_SOURCE
@@ -119,6 +119,16 @@ class Transfers(Case):
         self.assertGreater(seen["alarms"], 5)
         self.assertGreater(seen["partial"], 0)
         self.assertEqual((seen["wrong"], seen["received"]), (0, seen["sent"]))
+
+    def test_reader_that_ends(self):
+        """A write that the end of the reader cuts short returns what it has transferred, and raises
+        SIGPIPE once, which the program ignores."""
+        code = ("import os\nfor i in range(30):\n  r, w = os.pipe()\n"
+                "  if os.fork() == 0:\n    os.close(w)\n    os.read(r, 300000)\n    os.read(r, 9000)\n    os._exit(0)\n"
+                "  os.close(r)\n  n = os.write(w, bytes(1 << 20))\n  assert 0 < n < 1 << 20, n\n"
+                "  try:\n    os.write(w, bytes(9))\n    assert False\n  except BrokenPipeError:\n    pass\n"
+                "  os.close(w)\n  os.wait()")
+        self.profile_of(PYTHON, "-c", code, options=("-f", "4000"))
 
     def test_end_of_sampling(self):
         """At the end of the sampling, a call that goes on returns what it has transferred."""
