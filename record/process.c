@@ -258,12 +258,13 @@ static bool is_terminal(const struct stat *st)
            (number == CONSOLE || number == TTY || (number >= PTY && number <= LAST_PTY));
 }
 
-bool process_file_blocks(pid_t tid, int fd)
+bool process_file_blocks(pid_t tid, int fd, bool is_socket)
 {
     char name[32], path[64], text[256];
     struct stat st;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, fd);
-    if (stat(path, &st) != 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || is_terminal(&st)))
+    if (stat(path, &st) != 0 ||
+        !(is_socket ? S_ISSOCK(st.st_mode) : S_ISFIFO(st.st_mode) || is_terminal(&st)))
         return false;
     snprintf(name, sizeof name, "fdinfo/%d", fd);
     read_file(tid, name, text, sizeof text);

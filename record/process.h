@@ -56,8 +56,9 @@ bool process_has_signal(pid_t pid, pid_t tid);
 bool process_ignores(pid_t pid, pid_t tid, int signal);
 /* Returns whether thread TID of process PID blocks SIGNAL, or has ended. */
 bool process_blocks(pid_t pid, pid_t tid, int signal);
-/* Returns whether FD of thread TID is a pipe, socket or terminal whose calls wait until all bytes are transferred. */
-bool process_file_blocks(pid_t tid, int fd);
+/* Returns whether FD of thread TID is a socket if IS_SOCKET, otherwise a pipe or terminal, whose
+ * calls wait until all bytes are transferred. */
+bool process_file_blocks(pid_t tid, int fd, bool is_socket);
 /* Returns whether PID is the first process of a PID namespace, and has no handler for SIGNAL. */
 bool process_is_init(pid_t pid, int signal);
 /* Returns whether thread TID of process PID has ended. A thread that has ended before others may

@@ -70,15 +70,17 @@ static uint64_t most_of(uint64_t size)
     return size < MOST_BYTES ? size : MOST_BYTES;
 }
 
-/* Returns whether the call would not have returned yet without the stop. */
-static bool is_partial(const struct user_regs_struct *regs)
+/* Returns whether the call would not have returned yet without the stop. Writes to sockets are left
+ * alone: if the other side closes, a call for the rest would raise SIGPIPE, or take the error that
+ * the next call should get. */
+static bool is_partial(pid_t tid, const struct user_regs_struct *regs)
 {
+    unsigned long long flags = regs->r10 & (MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL);
     if ((long long)regs->rax <= 0 || regs->rax >= most_of(regs->rdx))
         return false;
-    unsigned long long flags = regs->r10 & (MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL);
-    return regs->orig_rax == SYS_write ||
-           (regs->orig_rax == SYS_sendto && (flags & MSG_DONTWAIT) == 0) ||
-           (regs->orig_rax == SYS_recvfrom && flags == MSG_WAITALL);
+    bool write = regs->orig_rax == SYS_write;
+    return (write || (regs->orig_rax == SYS_recvfrom && flags == MSG_WAITALL)) &&
+           process_file_blocks(tid, (int)regs->rdi, !write);
 }
 
 static void call_again(const struct tracee *tracee, struct user_regs_struct *regs)
@@ -122,7 +124,7 @@ void restart_call(struct tracee *tracee)
     struct user_regs_struct regs;
     if (tracee->rest.active || !read_registers(tid, &regs))
         return;
-    bool partial = is_partial(&regs) && process_file_blocks(tid, (int)regs.rdi);
+    bool partial = is_partial(tid, &regs);
     bool nothing = (long long)regs.rax == -EINTR && is_repeatable(regs.orig_rax);
     if ((!partial && !nothing) ||
         (ptrace(PTRACE_PEEKTEXT, tid, (void *)(regs.rip - CALL_SIZE), 0) & 0xffff) !=
