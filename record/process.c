@@ -226,20 +226,14 @@ static uint64_t ignored_signals(const char *text)
     return chosen | (by_default & ~signal_set(text, "\nSigCgt:"));
 }
 
-bool process_has_signal(pid_t pid, pid_t tid)
+bool process_has_signal(pid_t pid, pid_t tid, int signal)
 {
     char text[4096];
     if (!read_task(pid, tid, "status", text, sizeof text))
-        return false;
+        return signal != 0;
     uint64_t pending = signal_set(text, "\nSigPnd:") | signal_set(text, "\nShdPnd:");
+    pending |= signal != 0 ? UINT64_C(1) << (signal - 1) : 0;
     return (pending & ~signal_set(text, "\nSigBlk:") & ~ignored_signals(text)) != 0;
-}
-
-bool process_ignores(pid_t pid, pid_t tid, int signal)
-{
-    char text[4096];
-    return read_task(pid, tid, "status", text, sizeof text) &&
-           (ignored_signals(text) >> (signal - 1) & 1) != 0;
 }
 
 bool process_blocks(pid_t pid, pid_t tid, int signal)

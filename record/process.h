@@ -49,11 +49,9 @@ struct process_run {
 bool process_thread_run(pid_t pid, pid_t tid, struct process_run *run);
 /* Returns whether thread TID of process PID has a CPU, or waits for one. */
 bool process_thread_runs(pid_t pid, pid_t tid);
-/* Returns whether thread TID of process PID has a pending signal that it neither blocks nor
- * ignores. */
-bool process_has_signal(pid_t pid, pid_t tid);
-/* Returns whether thread TID of process PID ignores SIGNAL, explicitly or by default. */
-bool process_ignores(pid_t pid, pid_t tid, int signal);
+/* Returns whether thread TID of process PID has a pending signal that it neither blocks nor ignores,
+ * explicitly or by default. SIGNAL counts as pending (0: none). */
+bool process_has_signal(pid_t pid, pid_t tid, int signal);
 /* Returns whether thread TID of process PID blocks SIGNAL, or has ended. */
 bool process_blocks(pid_t pid, pid_t tid, int signal);
 /* Returns whether FD of thread TID is a socket if IS_SOCKET, otherwise a pipe or terminal, whose

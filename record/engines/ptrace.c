@@ -209,7 +209,6 @@ static bool stop_calls(struct engine_run *run)
 static void end_calls(struct engine_run *run)
 {
     uint64_t until = clock_now() + last_calls;
-    run->ended = true;
     while (clock_now() < until && stop_calls(run)) {
         signals_wait_child(retry_calls);
         while (ptrace_take_event(run))

@@ -300,15 +300,16 @@ static void abandon(struct engine_run *run, struct tracee *tracee)
     run->ended |= run->tracees.count == 0;
 }
 
-/* The system call of a thread goes on as if the thread had not stopped, unless it handles a
- * signal. */
-static void go_on(const struct engine_run *run, struct tracee *tracee, int event)
+/* The system call of a thread goes on as if the thread had not stopped, unless it handles a signal. If its registers
+ * have been read, because the stop was AWAITED, it is known whether the thread is in a call. */
+static void go_on(const struct engine_run *run, struct tracee *tracee, int event, bool awaited)
 {
     bool interrupted = event == PTRACE_EVENT_STOP && !tracee->group_stop;
+    bool in_call = !awaited || tracee->in_kernel;
     if (event == PTRACE_EVENT_EXEC)
         tracee->rest.active = false;
     restart_follow(tracee, event == CALL_STOP, !run->ended);
-    if ((interrupted || event == 0) && !run->ended)
+    if ((interrupted || event == 0) && in_call && !run->ended)
         restart_call(tracee);
 }
 
@@ -355,7 +356,7 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
     }
     if (tracee->announces && tracee->process->crowded)
         set_options(run, tracee);
-    go_on(run, tracee, event);
+    go_on(run, tracee, event, awaited);
     probe(run, tracee, awaited && interrupted && !tracee->group_stop);
     tracee_resume(tracee);
 }

@@ -113,9 +113,7 @@ static void end_call(struct tracee *tracee, struct user_regs_struct *regs)
 /* Returns whether the thread will handle a signal, or stop or end because of it. */
 static bool handles_signal(const struct tracee *tracee)
 {
-    pid_t pid = tracee->process->pid;
-    return (tracee->signal != 0 && !process_ignores(pid, tracee->tid, tracee->signal)) ||
-           process_has_signal(pid, tracee->tid);
+    return process_has_signal(tracee->process->pid, tracee->tid, tracee->signal);
 }
 
 void restart_call(struct tracee *tracee)
