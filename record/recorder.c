@@ -26,9 +26,10 @@
 /* If a PC is outside all mappings, the recorder reads the mappings again, but if that finds nothing
  * new (generated code), not more often than this. In addition, it reads them this often while the
  * program runs, unless that takes more than a part of its time: a PC does not show that its mapping
- * has been replaced. */
+ * has been replaced. The part is larger after a reading that found something new: it has opened
+ * files, which the next one does not do again. */
 static const uint64_t look_again = SECOND / 50;
-enum { LOOK_PART = 200 };
+enum { LOOK_PART = 200, LOOK_PART_NEW = 20 };
 /* Samples are delivered after the ends of their processes, and are moved by less than this:
  * mappings are needed until then. */
 static const uint64_t late = SECOND;
@@ -247,8 +248,8 @@ static void renew(struct recorder *r, uint32_t image, uint64_t time)
         return;
     uint64_t begin = clock_thread();
     /* the sample was taken earlier: the process may have called exec since */
-    images_read(r->images, images_pid(r->images, image), time + 1);
-    r->next_look = r->ran + LOOK_PART * (clock_thread() - begin);
+    size_t found = images_read(r->images, images_pid(r->images, image), time + 1);
+    r->next_look = r->ran + (found > 0 ? LOOK_PART_NEW : LOOK_PART) * (clock_thread() - begin);
 }
 
 static void look_at(struct recorder *r, const struct engine_sample *sample)
