@@ -375,7 +375,7 @@ class Truth:
                           void *library = dlopen(argv[i], RTLD_NOW);
                           void (*work)(double) = (void (*)(double))dlsym(library, "work");
                           printf("%p\\n", (void *)work);
-                          work(i == 1 || argc == 4 ? 0.1 : 0.7);
+                          work(argc == 4 ? 0.4 : i == 1 ? 0.1 : 0.7);
                           dlclose(library);
                       }
                       return 0; }"""
