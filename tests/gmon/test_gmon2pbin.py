@@ -84,7 +84,7 @@ class Recorded(unittest.TestCase):
             ours = {r["function"]: r["time"] for r in
                     read_json(["pbin-aggregate", "--format", "json"], self.pbin(name))["rows"]}
             theirs = gprof.flat(self.elf(name), self.gmon(name))
-            self.assertGreater(sum(t for t, _ in theirs.values()), 0.05)
+            self.assertGreater(sum(t for t, _ in theirs.values()), 0.015, "too few ticks: this tests nothing")
             for function, (time, _) in theirs.items():
                 with self.subTest(program=name, function=function):
                     # printed to 0.01; gprof cuts a straddling bin at 2-byte units
