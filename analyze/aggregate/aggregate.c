@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/aggregate_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,8 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
 {
     struct quantity quantity;
     quantity_of(meta, &quantity);
+    a->end_variance =
+        fmax(a->end_variance, fit_own_end_variance((enum pbin_own)meta->own_intervals));
     if (!a->any) {
         pbin_meta_copy(&a->meta, meta);
         quantity_of(&a->meta, &a->quantity);
@@ -441,6 +444,11 @@ double aggregate_deciding_samples(const struct aggregate *a, bool only_shown)
     double n = only_shown ? exact_to_double(shown, SAMPLES_SHIFT, 1) : all;
     bool every = all <= 0 || attribution_is_wall(a->meta.attribution);
     return n - (every ? 0 : n / all * (double)aggregate_meta(a)->idle_samples);
+}
+
+double aggregate_end_variance(const struct aggregate *a)
+{
+    return a->end_variance;
 }
 
 bool aggregate_is_cut(const struct aggregate *a)

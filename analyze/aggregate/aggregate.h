@@ -87,6 +87,9 @@ int aggregate_measure(const struct aggregate *aggregate, const char *name);
 double aggregate_deciding_samples(const struct aggregate *aggregate, bool shown);
 /* Returns whether only some samples were selected, by time or by phase. */
 bool aggregate_is_cut(const struct aggregate *aggregate);
+/* The variance of the CPU time of a thread at each end of such a selection, in squares of the mean
+ * CPU time of its samples: the largest of all profiles. */
+double aggregate_end_variance(const struct aggregate *aggregate);
 
 /* The mean time between two updates of the sensor [s], over *SAMPLES samples; NAN if energy was not
  * divided by windows. */

@@ -23,6 +23,7 @@ struct aggregate {
     exact unattributed;    /* measured in full profiles, but in no row [2^-80 J] */
     double window_ns;      /* time between updates of the sensor, times WINDOW_SAMPLES */
     double window_samples; /* in full profiles whose energy was divided by windows */
+    double end_variance;   /* see aggregate_end_variance */
     struct fit *fit;       /* NULL: not requested */
     struct fitted *fitted; /* [rows] after aggregate_fit */
 };

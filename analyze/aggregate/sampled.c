@@ -56,6 +56,7 @@ void sampled_code_of(struct sampled_code *code, const struct aggregate *aggregat
     code->samples = aggregate_deciding_samples(aggregate, shown);
     bool cut = !shown && aggregate_is_cut(aggregate);
     code->edge = cut && code->time > 0 ? code->edge / code->time : 0;
+    code->late = aggregate_end_variance(aggregate) - 1;
     if (!attribution_is_wall(aggregate_meta(aggregate)->attribution))
         code->divided = (double)aggregate_meta(aggregate)->divided;
     if (isnan(window))
@@ -95,7 +96,9 @@ double sampled_time(const struct sampled_code *code, double time, double entries
         return NAN;
     double x = independence(code, p, &entries);
     double variance = fmax(2 * entries, divided_variance(code, p, x, code->divided));
-    variance = fmax(variance * mean * mean, 2 * p * code->edge * code->edge * code->runs);
+    double edge = code->edge * code->edge;
+    variance = fmax(variance * mean * mean, 2 * p * edge * code->runs) +
+               2 * code->late * fmin(entries, code->runs) * edge;
     return QUANTILE * sqrt(variance) / code->runs;
 }
 

@@ -35,6 +35,7 @@ struct sampled_code {
     /* If samples were selected by time, the mean interval of those that found code, by their times
      * [s]: the time of all code is uncertain by one at each end. Otherwise, and for shares, 0. */
     double edge;
+    double late; /* additional variance at each end, because threads get CPU time late [edge^2] */
 };
 
 /* Computes CODE from all rows or, for shares in them, from those SHOWN, which filters do not

@@ -72,13 +72,6 @@ bool fit_ends_is_pair(const struct fit_windows *w, size_t n)
            w->ns[n] > 0 && w->ns[n + 1] > 0;
 }
 
-/* The variance of the CPU time of a thread at the end of a window is at most about this many times
- * the square of the CPU time of one of its samples (found by recordings). */
-static double variance_at_end(const struct fit_view *v)
-{
-    return v->own == PBIN_OWN_RANDOM ? 2.5 : 1;
-}
-
 double fit_ends_part(struct fit_windows *w)
 {
     const struct fit_view *v = w->view;
@@ -87,7 +80,7 @@ double fit_ends_part(struct fit_windows *w)
         return 0;
     for (size_t k = 0; k < v->thread_samples; k++)
         squares += v->cpu_ns[k] * v->cpu_ns[k];
-    w->end_variance = variance_at_end(v) * squares / (double)v->thread_samples;
+    w->end_variance = fit_own_end_variance(v->own) * squares / (double)v->thread_samples;
     for (size_t n = 1; n + 2 < w->count; n++) {
         if (!fit_ends_is_pair(w, n))
             continue;

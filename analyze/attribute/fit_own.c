@@ -102,3 +102,8 @@ bool fit_own_is_most(const struct fit_own *own)
     double all = (double)own->ns * (double)own->ns / (double)own->count;
     return (double)own->changes > MIN_CHANGES * all;
 }
+
+double fit_own_end_variance(enum pbin_own kind)
+{
+    return kind == PBIN_OWN_RANDOM ? 2.5 : 1;
+}

@@ -46,6 +46,11 @@ void fit_own_merge(struct fit_own *to, const struct fit_own *from);
  * added. */
 double fit_own_part(const struct fit_own *own);
 
+/* The largest variance of the CPU time of a thread at the end of a part of a run, in squares of the
+ * CPU time of one of its samples (found by recordings). If KIND is PBIN_OWN_RANDOM, threads may get
+ * CPU time that they lack in the next part. */
+double fit_own_end_variance(enum pbin_own kind);
+
 /* Returns whether rows change between many samples, at a rate that shows that stays are short. */
 bool fit_own_is_most(const struct fit_own *own);
 

@@ -585,6 +585,23 @@ class Limits(TableCase):
         self.assertAlmostEqual(cut[0]["time"], 0.1, 6)
         self.assertAlmostEqual(cut[0]["time_ci_approx"], 1.96 * 2 ** 0.5 * 0.001, 5)
 
+    def test_ci_of_threads_that_get_time_late(self):
+        """Engine perf at up to 250 Hz: the ends of a selection are uncertain by more than an interval."""
+        rows = {}
+        for own in (1, 2):
+            made = profiles.make(7)
+            made.meta.update(cpu_time=1, times=1, own_intervals=own)
+            made.samples = [pbin.Sample(10**6, 0, [(0, i // 50 % 2, 10**6)]) for i in range(400)]
+            made.meta.update(samples=400, wall_ns=400 * 10**6)
+            for cut in ((), ("--start=0.0505", "--end=0.1505")):
+                rows[own, len(cut)] = self.table("--ci", "-k", "pc", *cut, self.profile("own.pbin", made))["rows"]
+        self.assertEqual(rows[1, 0], rows[2, 0], "of the whole run, nothing is cut off")
+        self.assertEqual(len(rows[1, 2]), 2)
+        for late, row in zip(rows[1, 2], rows[2, 2]):
+            more = 3 * min(1, max(0.5, row["entries"])) * 0.001 ** 2
+            self.assertAlmostEqual((late["time_ci_approx"] / 1.96) ** 2, (row["time_ci_approx"] / 1.96) ** 2 + more, 9)
+            self.assertGreater(late["time_ci_approx"], 1.2 * row["time_ci_approx"])
+
     def test_wall_time_without_waits(self):
         """Samples of the engine perf contain threads only while they ran."""
         for own, count in ((0, 0), (1, 1), (2, 1)):
