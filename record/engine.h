@@ -75,8 +75,9 @@ struct engine_hooks {
      * be looked up; "": that of the first mapping of a file. Comm NULL: to be looked up. Returns
      * the number of the image, to be used for mapping and as a parent. */
     uint32_t (*image)(void *context, const struct raw_image *image);
-    /* An image got an executable mapping. If build_id is NULL, it must be looked up. */
-    void (*mapping)(void *context, const struct raw_mapx *map);
+    /* An image got an executable mapping. If build_id is NULL, it must be looked up. Returns whether
+     * it was not known before. */
+    bool (*mapping)(void *context, const struct raw_mapx *map);
     /* The mappings of PID, whose image is known, must be read from /proc/PID/maps now. */
     void (*maps_changed)(void *context, uint32_t pid, uint64_t time);
     /* A thread has existed, or has had NAME, since TIME. NAME NULL: to be looked up, now and

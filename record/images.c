@@ -24,6 +24,7 @@ static const char deleted[] = " (deleted)";
 /* An executable mapping that an image has now. */
 struct area {
     uint64_t address, size, offset, inode;
+    uint64_t from;           /* when it appeared [ns of the run] */
     uint64_t changed;        /* when its file had last been changed at that time [ns]; 0: unknown */
     uint32_t path, build_id; /* numbers of texts */
 };
@@ -39,6 +40,13 @@ struct image {
     uint64_t looked;    /* when its mappings were last read */
     struct area *areas; /* in order of appearance; none covers another completely */
     size_t area_count, area_capacity;
+};
+
+/* A mapping that others replaced at TIME [ns of the run]. */
+struct replaced {
+    struct area area;
+    uint32_t image;
+    uint64_t time;
 };
 
 /* A mapping of a file that some image had. */
@@ -66,6 +74,8 @@ struct images {
     size_t newest_capacity;
     uint32_t *ended; /* images whose areas may still be needed */
     size_t ended_count, ended_capacity;
+    struct replaced *replaced; /* those that may still be needed, in order of time */
+    size_t replaced_count, replaced_capacity;
     struct raw_mapx
         *news; /* mappings that are not in the spool yet; build_id and path: numbers of texts */
     size_t news_count, news_capacity;
@@ -154,6 +164,7 @@ void images_delete(struct images *images)
     free(images->list);
     free(images->newest);
     free(images->ended);
+    free(images->replaced);
     free(images->news);
     free(images->placed);
     free(images->build_ids);
@@ -303,9 +314,22 @@ void images_end(struct images *images, uint32_t image, uint64_t time)
     images->ended[images->ended_count++] = image;
 }
 
+static void forget_replaced(struct images *images, uint64_t time)
+{
+    size_t done = 0;
+    while (done < images->replaced_count && images->replaced[done].time < time)
+        done++;
+    if (done == 0 || done < images->replaced_count / 2)
+        return;
+    images->replaced_count -= done;
+    memmove(images->replaced, images->replaced + done,
+            images->replaced_count * sizeof *images->replaced);
+}
+
 void images_forget(struct images *images, uint64_t time)
 {
     size_t done = 0;
+    forget_replaced(images, time);
     while (done < images->ended_count && images->list[images->ended[done]].end < time)
         forget_areas(&images->list[images->ended[done++]]);
     if (done == 0)
@@ -459,9 +483,17 @@ static bool includes(const struct area *area, const struct area *new, uint8_t ki
 }
 
 /* Adds MAP to the areas; false: it was already known. */
-static bool place(struct image *image, const struct raw_mapx *map, uint32_t path, uint64_t changed)
+static bool place(struct images *images, const struct raw_mapx *map, uint32_t path,
+                  uint64_t changed)
 {
-    struct area new = {map->address, map->size, map->offset, map->inode, changed, path, 0};
+    struct image *image = &images->list[map->image];
+    struct area new = {.address = map->address,
+                       .size = map->size,
+                       .offset = map->offset,
+                       .inode = map->inode,
+                       .from = map->from,
+                       .changed = changed,
+                       .path = path};
     for (size_t i = image->area_count; i-- > 0;) {
         struct area *area = &image->areas[i];
         if (!overlap(area, map))
@@ -475,6 +507,9 @@ static bool place(struct image *image, const struct raw_mapx *map, uint32_t path
         const struct area *area = &image->areas[i];
         if (area->address < map->address || area->address + area->size > map->address + map->size)
             image->areas[kept++] = *area;
+        else
+            *MEM_APPEND(images->replaced, images->replaced_count, images->replaced_capacity) =
+                (struct replaced){*area, map->image, map->from};
     }
     image->area_count = kept;
     mem_reserve(&image->areas, &image->area_capacity, kept + 1, sizeof new);
@@ -550,7 +585,7 @@ static bool take_mapping(struct images *images, const struct raw_mapx *raw)
             : strings_intern(images->texts, raw->path[0] != '\0' ? raw->path : "//anon");
     uint32_t id = 0;
     uint64_t changed = last_change(&map, raw->path);
-    if (map.size == 0 || !place(image, &map, path, changed))
+    if (map.size == 0 || !place(images, &map, path, changed))
         return false;
     if (map.kind == RAW_MAP_FILE) {
         struct area *area = &image->areas[image->area_count - 1];
@@ -570,10 +605,9 @@ static bool take_mapping(struct images *images, const struct raw_mapx *raw)
     return true;
 }
 
-void images_map(struct images *images, const struct raw_mapx *map)
+bool images_map(struct images *images, const struct raw_mapx *map)
 {
-    if (map->image < images->count)
-        take_mapping(images, map);
+    return map->image < images->count && take_mapping(images, map);
 }
 
 /* Adjacent mappings of adjacent parts of a file are one segment whose permissions were changed in parts: extends *LINE
@@ -667,19 +701,47 @@ static struct vmmap vmmap_of(const struct images *images, const struct area *are
                           area->offset,  area->inode, area->build_id};
 }
 
-bool images_place(const struct images *images, uint32_t number, uint64_t pc, struct vmmap *place)
+/* Returns whether AREA, rather than BEST, shows what was at an address at TIME: the newest mapping up
+ * to then, or if there was none, the first one after it. */
+static bool is_better(const struct area *area, const struct area *best, uint64_t time)
 {
-    if (number >= images->count)
-        return false;
+    if (best == NULL)
+        return true;
+    if (best->from > time)
+        return area->from < best->from;
+    return area->from <= time && area->from > best->from;
+}
+
+/* Returns the mapping that contained PC at TIME; NULL: unknown. */
+static const struct area *area_at(const struct images *images, uint32_t number, uint64_t pc,
+                                  uint64_t time)
+{
     const struct image *image = &images->list[number];
+    const struct area *best = NULL;
     for (size_t i = image->area_count; i-- > 0;) { /* newer ones cover older ones */
         const struct area *area = &image->areas[i];
         if (pc - area->address >= area->size)
             continue;
-        *place = vmmap_of(images, area);
-        return place->path[0] == '/';
+        if (best == NULL && area->from <= time)
+            return area;
+        best = is_better(area, best, time) ? area : best;
     }
-    return false;
+    for (size_t i = images->replaced_count; i-- > 0;) {
+        const struct replaced *old = &images->replaced[i];
+        if (old->image == number && pc - old->area.address < old->area.size)
+            best = is_better(&old->area, best, time) ? &old->area : best;
+    }
+    return best;
+}
+
+bool images_place(const struct images *images, uint32_t number, uint64_t pc, uint64_t time,
+                  struct vmmap *place)
+{
+    const struct area *area = number < images->count ? area_at(images, number, pc, time) : NULL;
+    if (area == NULL)
+        return false;
+    *place = vmmap_of(images, area);
+    return place->path[0] == '/';
 }
 
 /* ---- additions to the spool --------------------------------------------------------------------- */

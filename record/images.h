@@ -35,8 +35,9 @@ uint32_t images_find(const struct images *images, uint32_t pid);
 /* Returns the image of process PID at TIME [ns of the run], or if there was none yet, its first
  * one; RAW_NO_IMAGE: none. */
 uint32_t images_at(const struct images *images, uint32_t pid, uint64_t time);
-/* Adds a mapping of an image: its path determines its kind. If build_id is NULL, it is looked up. */
-void images_map(struct images *images, const struct raw_mapx *map);
+/* Adds a mapping of an image: its path determines its kind. If build_id is NULL, it is looked up.
+ * Returns whether it is new. */
+bool images_map(struct images *images, const struct raw_mapx *map);
 /* Reads /proc/PID/maps of the newest image of PID. Returns the number of new mappings. */
 size_t images_read(struct images *images, uint32_t pid, uint64_t time);
 /* Returns when the mappings of IMAGE were last read; if they were not, its start [ns of the
@@ -44,14 +45,17 @@ size_t images_read(struct images *images, uint32_t pid, uint64_t time);
 uint64_t images_looked(const struct images *images, uint32_t image);
 /* Returns whether PC is in a known executable mapping of IMAGE. */
 bool images_know(const struct images *images, uint32_t image, uint64_t pc);
-/* Finds the mapping of a file that now contains PC of IMAGE. Returns whether it was found. */
-bool images_place(const struct images *images, uint32_t image, uint64_t pc, struct vmmap *place);
+/* Finds the mapping of a file that contained PC of IMAGE at TIME [ns of the run], or if nothing did,
+ * the next one that did. Returns whether it was found. */
+bool images_place(const struct images *images, uint32_t image, uint64_t pc, uint64_t time,
+                  struct vmmap *place);
 /* Records that a thread of IMAGE was seen using CPU. */
 void images_ran(struct images *images, uint32_t image);
 /* Ends IMAGE at TIME [ns of the run]: its process has ended or replaced it. Its mappings remain
  * known. */
 void images_end(struct images *images, uint32_t image, uint64_t time);
-/* Forgets the mappings of images that ended before TIME [ns of the run]. */
+/* Forgets the mappings that were replaced, and those of images that ended, before TIME [ns of the
+ * run]. */
 void images_forget(struct images *images, uint64_t time);
 
 /* Returns the dump file of a JIT that IMAGE has mapped; NULL: none. Borrowed until

@@ -163,10 +163,10 @@ static uint32_t on_image(void *context, const struct raw_image *image)
     return images_add(r->images, image);
 }
 
-static void on_mapping(void *context, const struct raw_mapx *map)
+static bool on_mapping(void *context, const struct raw_mapx *map)
 {
     struct recorder *r = context;
-    images_map(r->images, map);
+    return images_map(r->images, map);
 }
 
 static void on_maps_changed(void *context, uint32_t pid, uint64_t time)
@@ -288,7 +288,7 @@ static void note_totals(struct recorder *r, const struct engine_sample *sample)
 static bool find_place(void *context, uint32_t pid, uint64_t pc, struct vmmap *place)
 {
     const struct recorder *r = context;
-    return images_place(r->images, images_at(r->images, pid, r->sampled), pc, place);
+    return images_place(r->images, images_at(r->images, pid, r->sampled), pc, r->sampled, place);
 }
 
 static uint32_t find_program(void *context, uint32_t pid)

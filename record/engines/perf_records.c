@@ -534,7 +534,6 @@ static void on_mmap(struct engine_run *run, const struct mmap_body *body, uint64
     if (body->pid == UINT32_MAX || !is_wanted(run, body->pid)) /* the kernel itself */
         return;
     struct perf_process *process = find_process(run, body->pid, time);
-    process->changed = time;
     struct raw_mapx map = {.image = process->image,
                            .from = time,
                            .address = body->address,
@@ -542,7 +541,10 @@ static void on_mmap(struct engine_run *run, const struct mmap_body *body, uint64
                            .offset = body->offset,
                            .inode = body->inode,
                            .path = (char *)(uintptr_t)body->path};
-    run->hooks->mapping(run->hooks->context, &map);
+    if (!run->hooks->mapping(run->hooks->context, &map))
+        return; /* a JIT changes permissions again and again */
+    process->changed = time;
+    perf_window_map(&run->window, body->pid, body->address, body->size, time);
 }
 
 /* A record that two CPUs wrote at once (perf_ring.c) may show more CPU time than the lifetime of

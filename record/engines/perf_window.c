@@ -55,28 +55,56 @@ void perf_window_alone(struct engine_run *run)
         w->entries[w->count - 1].alone = true;
 }
 
-/* Makes sightings up to TIME of the process PID, or if not NULL, of THREAD only, stay before
- * TIME. */
-static void end_before(struct perf_window *w, uint32_t pid, const struct perf_thread *thread,
-                       uint64_t time)
+/* What has changed: the process PID; of it, if not NULL, THREAD only; and if SIZE is not 0, the SIZE
+ * bytes at ADDRESS only. */
+struct change {
+    uint32_t pid;
+    const struct perf_thread *thread;
+    uint64_t address, size;
+};
+
+static bool concerns(const struct change *change, const struct perf_entry *entry)
 {
+    if (entry->total || entry->thread->pid != change->pid)
+        return false;
+    if (change->thread != NULL)
+        return entry->thread == change->thread;
+    return change->size == 0 || entry->pc - change->address < change->size ||
+           (entry->caller != 0 && entry->caller - change->address < change->size);
+}
+
+/* Makes sightings up to TIME that CHANGE concerns stay before TIME, and those before them, because
+ * they are delivered first. Each needs a time of its own. */
+static void end_before(struct perf_window *w, const struct change *change, uint64_t time)
+{
+    uint64_t until = time;
+    bool found = false;
     for (size_t i = w->count; i-- > 0 && (w->entries[i].total || w->entries[i].time <= time);) {
         struct perf_entry *entry = &w->entries[i];
-        if (!entry->total && entry->until == UINT64_MAX &&
-            (thread != NULL ? entry->thread == thread : entry->thread->pid == pid))
-            entry->until = time;
+        found |= concerns(change, entry);
+        if (found && !entry->total && entry->until <= until)
+            break;
+        if (found)
+            entry->until = until--;
     }
 }
 
 void perf_window_exec(struct perf_window *w, uint32_t pid, uint64_t time)
 {
-    end_before(w, pid, NULL, time);
+    end_before(w, &(struct change){.pid = pid}, time);
+}
+
+void perf_window_map(struct perf_window *w, uint32_t pid, uint64_t address, uint64_t size,
+                     uint64_t time)
+{
+    if (size > 0)
+        end_before(w, &(struct change){pid, NULL, address, size}, time);
 }
 
 void perf_window_rename(struct perf_window *w, struct perf_thread *thread, uint64_t time)
 {
     thread->renamed = time;
-    end_before(w, thread->pid, thread, time);
+    end_before(w, &(struct change){.pid = thread->pid, .thread = thread}, time);
 }
 
 /* Delivers a sample of the first COUNT waiting threads. */
@@ -107,24 +135,41 @@ static void add_thread(struct perf_window *w, const struct perf_entry *entry, ui
                                .flags = entry->flags};
 }
 
-/* Delivers a sighting. It ends at a new time, which is at most LATEST, and the BUSY ns before that
- * belong to it: if the sightings before and after it permit, its original time is in their
- * middle. */
-static void emit_sighting(struct engine_run *run, struct perf_entry *entry, uint64_t busy,
-                          uint64_t latest, uint64_t cpu)
+/* The time that belongs to a sighting [ns]: BUSY, up to a moment that should be at most LATEST, so
+ * that those after it get their time, and must be at most END. */
+struct slot {
+    uint64_t busy, latest, end;
+};
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Delivers a sighting with a new time, at the end of its slot: if the sightings before and after it
+ * permit, its original time is in the middle of the slot. Returns the length of the slot, which is
+ * shorter or longer than BUSY if the mappings or names changed. */
+static uint64_t emit_sighting(struct engine_run *run, struct perf_entry *entry,
+                              const struct slot *slot, uint64_t cpu)
 {
     struct perf_window *w = &run->window;
-    uint64_t middle = entry->time + busy / 2, time = middle < latest ? middle : latest;
-    time = time > entry->from ? time : entry->from;
-    if (time < run->last + busy)
-        time = run->last + busy;
-    if (time >= entry->until)
-        time = entry->until - 1;
-    if (time > run->last + busy + 1)
-        emit(run, time - busy, 0);
+    uint64_t first = run->last + slot->busy;
+    uint64_t time = larger(smaller(entry->time + slot->busy / 2, slot->latest), entry->from);
+    time = smaller(smaller(larger(time, first), slot->end), entry->until - 1);
+    uint64_t idle_ns = smaller(time, slot->latest);
+    idle_ns = idle_ns > first ? idle_ns - first : 0;
+    if (idle_ns > 1)
+        emit(run, run->last + idle_ns, 0);
+    uint64_t begin = run->last;
     entry->thread->nominal += cpu;
     add_thread(w, entry, entry->thread->nominal);
     emit(run, time, w->thread_count);
+    return run->last - begin;
 }
 
 /* Totals are delivered with the next sighting. */
@@ -215,8 +260,8 @@ static void emit_entries(struct engine_run *run, size_t count, size_t left, uint
 {
     struct perf_window *w = &run->window;
     bool no_idle = until > run->last && busy >= (double)(until - run->last);
-    /* REST: of the time, for the sightings that follow */
-    double all = find_parts(run, count, cpu), rest = busy;
+    /* DUE: what the sightings so far should have of the time; SPENT: what they have */
+    double all = find_parts(run, count, cpu), due = 0, spent = 0;
     for (size_t i = 0; i < count; i++) {
         struct perf_entry *entry = &w->entries[i];
         if (entry->total) {
@@ -225,13 +270,14 @@ static void emit_entries(struct engine_run *run, size_t count, size_t left, uint
         }
         w->sightings--;
         double part = part_of(run, entry) / all;
-        uint64_t own = (uint64_t)(busy * part);
-        rest -= busy * part;
-        uint64_t reserved = --left > 0 && rest > 0 ? (uint64_t)rest : 0;
+        due += busy * part;
+        uint64_t reserved = --left > 0 && busy > due ? (uint64_t)(busy - due) : 0;
+        struct slot slot = {.busy = due > spent ? (uint64_t)(due - spent) : 0,
+                            .latest = until > reserved ? until - reserved : 0,
+                            .end = until > left ? until - left : 0};
         if (left == 0 && no_idle && until > run->last) /* the last one ends with the window */
-            own = until - run->last;
-        emit_sighting(run, entry, own, until > reserved ? until - reserved : 0,
-                      (uint64_t)(cpu * part));
+            slot.busy = until - run->last;
+        spent += (double)emit_sighting(run, entry, &slot, (uint64_t)(cpu * part));
     }
     w->count -= count;
     if (count > 0)

@@ -47,8 +47,8 @@ enum { PERF_LOOKS = 4 };
 struct perf_window {
     struct perf_entry {
         uint64_t time; /* [ns of the run] */
-        /* its mappings and names do not change from FROM to before UNTIL, which is at least
-         * TIME */
+        /* its mapping and names, and those of sightings before it, do not change from FROM to before
+         * UNTIL, which is at least about TIME */
         uint64_t from, until;
         bool
             total; /* the final CPU time of a thread that is not in the table: freed with the entry */
@@ -85,6 +85,10 @@ void perf_window_add(struct engine_run *run, const struct perf_entry *entry);
 void perf_window_alone(struct engine_run *run);
 /* To be called when process PID begins another image at TIME [ns of the run]. */
 void perf_window_exec(struct perf_window *window, uint32_t pid, uint64_t time);
+/* To be called when process PID has another file, or another part of one, in the SIZE bytes at
+ * ADDRESS, starting at TIME [ns of the run]. */
+void perf_window_map(struct perf_window *window, uint32_t pid, uint64_t address, uint64_t size,
+                     uint64_t time);
 /* To be called when THREAD has another name, starting at TIME [ns of the run]. */
 void perf_window_rename(struct perf_window *window, struct perf_thread *thread, uint64_t time);
 /* Ends the window at UNTIL [ns of the run] if it is long enough, or in any case if AT_ONCE. */
