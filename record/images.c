@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
 #include "record/clock.h"
 #include "record/process.h"
 
-enum { MAX_PATH = 4096, PUT_AT_ONCE = 1024, MAX_NAMELESS = 64 };
+enum { MAX_PATH = 4096, PUT_AT_ONCE = 1024, MAX_NAMELESS = 64, OPEN_MAPS = 16 };
 static const char deleted[] = " (deleted)";
 
 /* An executable mapping that an image has now. */
@@ -65,6 +66,12 @@ struct nameless {
     struct timespec written;
 };
 
+/* An open file /proc/PID/maps. IMAGE: the number of its image, plus 1; 0: none is open. */
+struct open_maps {
+    uint32_t image;
+    int fd;
+};
+
 struct images {
     struct strings *texts;
     struct image *list;
@@ -89,6 +96,7 @@ struct images {
     size_t nameless_count, nameless_capacity;
     struct raw_code *codes; /* contents that were read; path and content: numbers of texts */
     size_t code_count, code_capacity;
+    struct open_maps maps[OPEN_MAPS];
     const uint8_t *vdso; /* of this process: it is the same for all processes */
     size_t vdso_size;
     bool vdso_put;
@@ -155,12 +163,21 @@ struct images *images_new(void)
     return images;
 }
 
+static void close_maps(struct open_maps *maps)
+{
+    if (maps->image != 0)
+        close(maps->fd);
+    maps->image = 0;
+}
+
 void images_delete(struct images *images)
 {
     if (images == NULL)
         return;
     for (size_t i = 0; i < images->count; i++)
         free(images->list[i].areas);
+    for (size_t i = 0; i < OPEN_MAPS; i++)
+        close_maps(&images->maps[i]);
     free(images->list);
     free(images->newest);
     free(images->ended);
@@ -693,6 +710,74 @@ bool images_know(const struct images *images, uint32_t number, uint64_t pc)
         if (pc - image->areas[i].address < image->areas[i].size)
             return true;
     return false;
+}
+
+/* ---- questions to the kernel -------------------------------------------------------------------- */
+
+/* PROCMAP_QUERY, see the kernel's Documentation/filesystems/proc.rst. */
+struct map_query {
+    uint64_t size, flags, address;                    /* in */
+    uint64_t start, end, rights, page, offset, inode; /* out */
+    uint32_t major, minor, name_size, build_id_size;
+    uint64_t name, build_id;
+};
+#define QUERY_MAP _IOWR('f', 17, struct map_query)
+
+/* Returns the open maps of IMAGE, which is alive; -1: they cannot be opened. */
+static int maps_of(struct images *images, uint32_t image)
+{
+    struct open_maps *maps = &images->maps[image % OPEN_MAPS];
+    char name[64];
+    if (maps->image == image + 1)
+        return maps->fd;
+    close_maps(maps);
+    snprintf(name, sizeof name, "/proc/%" PRIu32 "/maps", images->list[image].pid);
+    maps->fd = open(name, O_RDONLY | O_CLOEXEC);
+    maps->image = maps->fd >= 0 ? image + 1 : 0;
+    return maps->fd;
+}
+
+/* Asks for the mapping at ADDRESS; PATH [MAX_PATH], unless NULL, gets its path. False: unknown. */
+static bool query_map(int fd, uint64_t address, char *path, struct map_query *query)
+{
+    *query = (struct map_query){.size = sizeof *query, .address = address};
+    if (path != NULL) {
+        path[0] = '\0'; /* anonymous */
+        query->name = (uintptr_t)path;
+        query->name_size = MAX_PATH;
+    }
+    return ioctl(fd, QUERY_MAP, query) == 0;
+}
+
+static bool shows(const struct area *area, const struct map_query *query)
+{
+    return query->inode == area->inode &&
+           (area->inode == 0 || query->offset - query->start == area->offset - area->address);
+}
+
+/* Adds the mapping that IMAGE now has at PC. */
+static void take_current(struct images *images, uint32_t image, int fd, uint64_t pc, uint64_t time)
+{
+    char path[MAX_PATH];
+    struct map_query query;
+    if (!query_map(fd, pc, path, &query))
+        return;
+    const struct line line = {query.start, query.end, query.offset, query.inode, path};
+    take_line(images, image, &line, time);
+}
+
+void images_check(struct images *images, uint32_t number, uint64_t pc, uint64_t time)
+{
+    struct map_query query;
+    if (number >= images->count || !images_alive(images, number))
+        return;
+    const struct image *image = &images->list[number];
+    size_t i = image->area_count;
+    while (i > 0 && pc - image->areas[i - 1].address >= image->areas[i - 1].size)
+        i--;
+    int fd = i > 0 ? maps_of(images, number) : -1;
+    if (fd >= 0 && query_map(fd, pc, NULL, &query) && !shows(&image->areas[i - 1], &query))
+        take_current(images, number, fd, pc, time);
 }
 
 static struct vmmap vmmap_of(const struct images *images, const struct area *area)

@@ -45,6 +45,9 @@ size_t images_read(struct images *images, uint32_t pid, uint64_t time);
 uint64_t images_looked(const struct images *images, uint32_t image);
 /* Returns whether PC is in a known executable mapping of IMAGE. */
 bool images_know(const struct images *images, uint32_t image, uint64_t pc);
+/* If PC of IMAGE is in a known mapping, asks the kernel whether another file, or another part of it, has
+ * been mapped there since, and adds it. Linux before 6.11 does not answer. */
+void images_check(struct images *images, uint32_t image, uint64_t pc, uint64_t time);
 /* Finds the mapping of a file that contained PC of IMAGE at TIME [ns of the run], or if nothing did,
  * the next one that did. Returns whether it was found. */
 bool images_place(const struct images *images, uint32_t image, uint64_t pc, uint64_t time,

@@ -26,7 +26,7 @@
 /* If a PC is outside all mappings, the recorder reads the mappings again, but if that finds nothing
  * new (generated code), not more often than this. In addition, it reads them this often while the
  * program runs, unless that takes more than a part of its time: a PC does not show that its mapping
- * has been replaced. The part is larger after a reading that found something new: it has opened
+ * has been replaced, and older kernels do not answer images_check. The part is larger after a reading that found something new: it has opened
  * files, which the next one does not do again. */
 static const uint64_t look_again = SECOND / 50;
 enum { LOOK_PART = 200, LOOK_PART_NEW = 20 };
@@ -252,6 +252,11 @@ static void renew(struct recorder *r, uint32_t image, uint64_t time)
     r->next_look = r->ran + (found > 0 ? LOOK_PART_NEW : LOOK_PART) * (clock_thread() - begin);
 }
 
+static uint64_t user_pc(const struct engine_thread *thread)
+{
+    return thread->flags & RAW_CALLER ? thread->caller : thread->pc;
+}
+
 static void look_at(struct recorder *r, const struct engine_sample *sample)
 {
     uint32_t stale = RAW_NO_IMAGE; /* the image with the oldest mappings among those that ran */
@@ -266,8 +271,12 @@ static void look_at(struct recorder *r, const struct engine_sample *sample)
                 images_looked(r->images, image) < images_looked(r->images, stale))
                 stale = image;
         }
-        if (!r->engine->events && !(thread->flags & RAW_CALLER))
+        if (r->engine->events)
+            continue;
+        if (!(thread->flags & RAW_CALLER))
             find_pc(r, image, thread, sample->time);
+        if (thread->flags & RAW_RAN)
+            images_check(r->images, image, user_pc(thread), sample->time);
     }
     renew(r, stale, sample->time);
     if (sample->time >= r->named + names_every) {
