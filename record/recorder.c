@@ -26,8 +26,8 @@
 /* If a PC is outside all mappings, the recorder reads the mappings again, but if that finds nothing
  * new (generated code), not more often than this. In addition, it reads them this often while the
  * program runs, unless that takes more than a part of its time: a PC does not show that its mapping
- * has been replaced, and older kernels do not answer images_check. The part is larger after a reading that found something new: it has opened
- * files, which the next one does not do again. */
+ * has been replaced, and older kernels do not answer images_check. The part is larger after a
+ * reading that found something new: it has opened files, which the next one does not do again. */
 static const uint64_t look_again = SECOND / 50;
 enum { LOOK_PART = 200, LOOK_PART_NEW = 20 };
 /* Samples are delivered after the ends of their processes, and are moved by less than this:
