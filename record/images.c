@@ -701,15 +701,21 @@ uint64_t images_looked(const struct images *images, uint32_t image)
     return images->list[image].looked;
 }
 
-bool images_know(const struct images *images, uint32_t number, uint64_t pc)
+/* Returns the newest mapping of image NUMBER that contains PC; NULL: none does. */
+static const struct area *newest_at(const struct images *images, uint32_t number, uint64_t pc)
 {
     if (number >= images->count)
-        return false;
+        return NULL;
     const struct image *image = &images->list[number];
-    for (size_t i = 0; i < image->area_count; i++)
+    for (size_t i = image->area_count; i-- > 0;)
         if (pc - image->areas[i].address < image->areas[i].size)
-            return true;
-    return false;
+            return &image->areas[i];
+    return NULL;
+}
+
+bool images_know(const struct images *images, uint32_t number, uint64_t pc)
+{
+    return newest_at(images, number, pc) != NULL;
 }
 
 /* ---- questions to the kernel -------------------------------------------------------------------- */
@@ -769,14 +775,9 @@ static void take_current(struct images *images, uint32_t image, int fd, uint64_t
 void images_check(struct images *images, uint32_t number, uint64_t pc, uint64_t time)
 {
     struct map_query query;
-    if (number >= images->count || !images_alive(images, number))
-        return;
-    const struct image *image = &images->list[number];
-    size_t i = image->area_count;
-    while (i > 0 && pc - image->areas[i - 1].address >= image->areas[i - 1].size)
-        i--;
-    int fd = i > 0 ? maps_of(images, number) : -1;
-    if (fd >= 0 && query_map(fd, pc, NULL, &query) && !shows(&image->areas[i - 1], &query))
+    const struct area *area = newest_at(images, number, pc);
+    int fd = area != NULL && images_alive(images, number) ? maps_of(images, number) : -1;
+    if (fd >= 0 && query_map(fd, pc, NULL, &query) && !shows(area, &query))
         take_current(images, number, fd, pc, time);
 }
 
@@ -801,15 +802,14 @@ static bool is_better(const struct area *area, const struct area *best, uint64_t
 static const struct area *area_at(const struct images *images, uint32_t number, uint64_t pc,
                                   uint64_t time)
 {
+    const struct area *best = newest_at(images, number, pc); /* it covers older ones */
+    if (number >= images->count || (best != NULL && best->from <= time))
+        return best;
     const struct image *image = &images->list[number];
-    const struct area *best = NULL;
-    for (size_t i = image->area_count; i-- > 0;) { /* newer ones cover older ones */
+    for (size_t i = image->area_count; i-- > 0;) {
         const struct area *area = &image->areas[i];
-        if (pc - area->address >= area->size)
-            continue;
-        if (best == NULL && area->from <= time)
-            return area;
-        best = is_better(area, best, time) ? area : best;
+        if (pc - area->address < area->size)
+            best = is_better(area, best, time) ? area : best;
     }
     for (size_t i = images->replaced_count; i-- > 0;) {
         const struct replaced *old = &images->replaced[i];
@@ -822,7 +822,7 @@ static const struct area *area_at(const struct images *images, uint32_t number, 
 bool images_place(const struct images *images, uint32_t number, uint64_t pc, uint64_t time,
                   struct vmmap *place)
 {
-    const struct area *area = number < images->count ? area_at(images, number, pc, time) : NULL;
+    const struct area *area = area_at(images, number, pc, time);
     if (area == NULL)
         return false;
     *place = vmmap_of(images, area);
