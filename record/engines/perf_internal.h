@@ -117,6 +117,16 @@ static inline uint64_t perf_time(const struct engine_run *run, uint64_t clock)
     return clock > run->start ? clock - run->start : 0;
 }
 
+static inline uint64_t perf_later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline uint64_t perf_earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Reads the rings, and immediately handles records that affect the next samples. */
 void perf_take(struct engine_run *run);
 /* Processes the records that have been read, in order of time, up to UNTIL [CLOCK_MONOTONIC]. */

@@ -61,11 +61,6 @@ static uint64_t used(const struct perf_thread *thread)
 
 /* ---- the end of threads ------------------------------------------------------------------------- */
 
-static uint64_t later(uint64_t before, uint64_t now)
-{
-    return now > before ? now : before;
-}
-
 /* Counters of a thread run from when its events are put on the CPU until these are taken off, not
  * while the kernel switches from one thread to another. Returns how much of the CPU time of THREAD
  * its counters, which show CPU, lack for that reason: according to the scheduler when it was last
@@ -114,7 +109,7 @@ static void add_total(struct engine_run *run, struct perf_thread *thread)
     counted = cpu = cpu > thread->before ? cpu - thread->before : 0;
     /* the CPU time of the leader can be read until the process is waited for */
     if (!thread->final && (!thread->ended || (thread->tid == thread->pid && !thread->outlived)))
-        all = later(all, used(thread));
+        all = perf_later(all, used(thread));
     /* ALL includes the time spent in exit; counters include CPU time that the host of a virtual
      * machine took */
     if (thread->final ? all > thread->base : all > thread->base + cpu)
@@ -185,7 +180,7 @@ void perf_reopen(struct engine_run *run)
 static void read_process(struct perf_process *process)
 {
     if (process->whole)
-        process->cpu = later(process->cpu, process_cpu((pid_t)process->pid));
+        process->cpu = perf_later(process->cpu, process_cpu((pid_t)process->pid));
 }
 
 static void read_processes(struct engine_run *run)
@@ -245,7 +240,7 @@ uint64_t perf_read_all(struct engine_run *run)
     for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
         if (t->ended)
             continue;
-        t->used = later(t->used, used(t));
+        t->used = perf_later(t->used, used(t));
         t->exact += perf_thread_counted(t);
         t->final = true;
     }
@@ -268,7 +263,7 @@ uint64_t perf_attached_cpu(const struct engine_run *run)
     size_t place = 0;
     for (const struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;)
         cpu += p->cpu - p->base;
-    return later(run->counted, cpu);
+    return perf_later(run->counted, cpu);
 }
 
 static void end_process(struct engine_run *run, struct perf_process *process)

@@ -141,16 +141,6 @@ struct slot {
     uint64_t busy, latest, end;
 };
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Delivers a sighting with a new time, at the end of its slot: if the sightings before and after it
  * permit, its original time is in the middle of the slot. Returns the length of the slot, which is
  * shorter or longer than BUSY if the mappings or names changed. */
@@ -159,9 +149,10 @@ static uint64_t emit_sighting(struct engine_run *run, struct perf_entry *entry,
 {
     struct perf_window *w = &run->window;
     uint64_t first = run->last + slot->busy;
-    uint64_t time = larger(smaller(entry->time + slot->busy / 2, slot->latest), entry->from);
-    time = smaller(smaller(larger(time, first), slot->end), entry->until - 1);
-    uint64_t idle_ns = smaller(time, slot->latest);
+    uint64_t time =
+        perf_later(perf_earlier(entry->time + slot->busy / 2, slot->latest), entry->from);
+    time = perf_earlier(perf_earlier(perf_later(time, first), slot->end), entry->until - 1);
+    uint64_t idle_ns = perf_earlier(time, slot->latest);
     idle_ns = idle_ns > first ? idle_ns - first : 0;
     if (idle_ns > 1)
         emit(run, run->last + idle_ns, 0);
