@@ -18,9 +18,9 @@
 enum { MAX_PENDING = 8, FIRST = 16 };             /* MAX_PENDING: samples; FIRST: events */
 static const uint64_t tick_room = SECOND / 10000; /* from a tick to the next sample */
 static const uint64_t last_events = SECOND / 100; /* time for events after the end of the command */
-/* Time for threads to end their calls after that, and between two attempts. It is long, because a thread that waits for
- * a CPU must not be left with the result of a part of its call. */
-static const uint64_t last_calls = 10 * SECOND, retry_calls = SECOND / 1000;
+/* After the end of the sampling: time for calls that go on to end by themselves, and then for threads to leave them. The
+ * latter is long, because a thread that waits for a CPU must not be left with the result of a part of its call. */
+static const uint64_t last_calls = SECOND, cut_calls = 10 * SECOND, retry_calls = SECOND / 1000;
 
 uint64_t ptrace_time(const struct engine_run *run)
 {
@@ -195,7 +195,18 @@ static void take_last_events(struct engine_run *run)
         ;
 }
 
-/* Stops the threads whose calls go on for the sampler. Returns whether there are any. */
+/* Returns whether any thread is about to stop, or makes a call that goes on after a stop. */
+static bool any_unfinished(const struct engine_run *run)
+{
+    for (size_t i = 0; i < run->tracees.count; i++) {
+        const struct tracee *tracee = run->tracees.list[i];
+        if (tracee->rest.active || tracee->state == TRACEE_AWAITED || tracee->probed > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Stops the threads whose calls go on. Returns whether there are any. */
 static bool stop_calls(struct engine_run *run)
 {
     bool any = false;
@@ -206,15 +217,24 @@ static bool stop_calls(struct engine_run *run)
     return any;
 }
 
-/* Ends these calls, before the threads are no longer traced. */
+static void take_next_events(struct engine_run *run)
+{
+    signals_wait_child(retry_calls);
+    while (ptrace_take_event(run))
+        ;
+}
+
+/* Lets calls end that a stop has cut short, before the threads are no longer traced. Those that take long return what
+ * they have transferred. */
 static void end_calls(struct engine_run *run)
 {
     uint64_t until = clock_now() + last_calls;
-    while (clock_now() < until && stop_calls(run)) {
-        signals_wait_child(retry_calls);
-        while (ptrace_take_event(run))
-            ;
-    }
+    while (clock_now() < until && any_unfinished(run))
+        take_next_events(run);
+    run->cuts = true;
+    until = clock_now() + cut_calls;
+    while (clock_now() < until && stop_calls(run))
+        take_next_events(run);
 }
 
 static void trace(struct engine_run *run)

@@ -253,7 +253,7 @@ static void probe(struct engine_run *run, struct tracee *tracee, bool awaited)
         run->probes++;
     }
     tracee->probed = 0;
-    if (awaited && tracee->ran && run->stops++ % PROBE == 0 &&
+    if (awaited && tracee->ran && !run->ended && run->stops++ % PROBE == 0 &&
         ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0)
         tracee->probed = tracee->run.cpu;
 }
@@ -308,8 +308,8 @@ static void go_on(const struct engine_run *run, struct tracee *tracee, int event
     bool in_call = !awaited || tracee->in_kernel;
     if (event == PTRACE_EVENT_EXEC)
         tracee->rest.active = false;
-    restart_follow(tracee, event == CALL_STOP, !run->ended);
-    if ((interrupted || event == 0) && in_call && !run->ended)
+    restart_follow(tracee, event == CALL_STOP, !run->cuts);
+    if ((interrupted || event == 0) && in_call && !run->cuts)
         restart_call(tracee);
 }
 

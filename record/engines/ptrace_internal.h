@@ -76,6 +76,7 @@ struct engine_run {
     bool traced;          /* the tracer exists */
     bool cancelled;       /* the run could not start, or was deleted before it did */
     bool sampling, asked_to_end, ended;
+    bool cuts; /* a call that a stop cuts short no longer goes on */
 };
 
 /* Nanoseconds since the start of the run. */

@@ -138,20 +138,39 @@ class Transfers(Case):
                 "  a.close()\n  n = os.write(b.fileno(), bytes(8000000))\n  assert 0 < n < 8000000\n  b.close()\n  os.wait()")
         self.profile_of(PYTHON, "-c", code, options=("-f", "4000"))
 
+    def attach(self, program, *options):
+        """Attaches the sampler to PROGRAM for a moment. Returns whether that was possible."""
+        done = subprocess.run([SAMPLER, "-o", self.out, "--engine", "ptrace", "-f", "4000", "--attach", str(program.pid),
+                               *options], capture_output=True, text=True, timeout=LIMIT)
+        return done.returncode == 0
+
     def test_end_of_sampling(self):
-        """At the end of the sampling, a call that goes on returns what it has transferred."""
+        """At the end of the sampling, calls transfer everything before the sampler detaches."""
         with subprocess.Popen([self.program, "write", "1000"], stdout=subprocess.PIPE, text=True) as program:
-            attached = 0
-            for _ in range(10):
-                done = subprocess.run([SAMPLER, "-o", self.out, "--engine", "ptrace", "-f", "4000", "--attach",
-                                       str(program.pid), "--duration", "0.1"], capture_output=True, text=True, timeout=LIMIT)
-                attached += done.returncode == 0
+            attached = sum(self.attach(program, "--duration", "0.1") for _ in range(10))
             time.sleep(0.1)
             os.kill(program.pid, 0)
             seen = self.numbers(program.communicate(timeout=LIMIT)[0])
         self.assertGreater(attached, 5)
-        self.assertLessEqual(seen["partial"], attached)
+        self.assertLessEqual(seen["partial"], 1)  # if the program got no CPU for a second
         self.assertEqual((seen["wrong"], seen["received"]), (0, seen["sent"]))
+
+    def test_reader_that_pauses(self):
+        """A call that would take long after the end of the sampling returns what it has transferred."""
+        code = ("import os, time\ndata = bytes(range(251)) * 130000\nr, w = os.pipe()\n"
+                "if os.fork() == 0:\n  os.close(w)\n  seen, begin = [], time.monotonic()\n"
+                "  while time.monotonic() - begin < 0.6:\n    seen.append(os.read(r, 4096))\n    time.sleep(0.0002)\n"
+                "  time.sleep(3)\n  while part := os.read(r, 1 << 20):\n    seen.append(part)\n"
+                "  os._exit(b''.join(seen) != data)\n"
+                "os.close(r)\nprint('started', flush=True)\ndone = calls = 0\n"
+                "while done < len(data):\n  done += os.write(w, data[done:])\n  calls += 1\n"
+                "os.close(w)\nprint(os.wait()[1], calls)")
+        with subprocess.Popen([PYTHON, "-c", code], stdout=subprocess.PIPE, text=True) as program:
+            program.stdout.readline()
+            self.assertTrue(self.attach(program, "--duration", "0.3"))
+            status, calls = program.communicate(timeout=LIMIT)[0].split()
+        self.assertEqual(status, "0")
+        self.assertIn(calls, ("1", "2"))  # 1: no sample has stopped the call
 
 
 if __name__ == "__main__":
