@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/memory.h"
 #include "convert/prof2pbin/call_places.h"
+#include "convert/prof2pbin/code_blocks.h"
 #include "convert/prof2pbin/first_remainder.h"
 #include "convert/prof2pbin/missing_places.h"
 #include "formats/raw/raw_ticks.h"
@@ -36,6 +37,15 @@ struct window {
     struct cpu_sightings sides[FAULT_SIDES];
 };
 
+/* The sightings of a process that were counted last. */
+struct recent {
+    struct missing_period period;
+    size_t window;    /* all of them are in this window ... */
+    uint32_t program; /* ... and in this program */
+};
+
+enum { MAX_PERIOD = 1024 }; /* sightings */
+
 struct thread_share {
     /* the part of a moved sighting that has accumulated, in 2^-32: in a system call, in a page
      * fault, in user code */
@@ -60,14 +70,16 @@ struct kernel_share {
     struct window *windows; /* by process and time */
     size_t window_count, window_capacity;
     struct numbers pids;
-    size_t *first, *now; /* [by number of a pid]: windows */
-    size_t first_capacity, now_capacity;
+    size_t *first, *now;   /* [by number of a pid]: windows */
+    struct recent *recent; /* [by number of a pid] */
+    size_t first_capacity, now_capacity, recent_count, recent_capacity;
     struct numbers paths; /* of programs */
     struct program *programs;
     size_t program_count, program_capacity;
     struct thread_share *threads;
     size_t thread_count, thread_capacity;
     struct user_places places;
+    struct code_blocks *blocks;
     float *missing; /* [location]: the part of it that is missing from other CPUs, 0: unknown */
     size_t location_count, location_capacity;
 };
@@ -84,6 +96,8 @@ static uint32_t add_pid(struct kernel_share *share, uint32_t pid)
     uint32_t number = numbers_intern(&share->pids, pid);
     mem_reserve(&share->first, &share->first_capacity, (size_t)number + 1, sizeof *share->first);
     mem_reserve(&share->now, &share->now_capacity, (size_t)number + 1, sizeof *share->now);
+    mem_extend(&share->recent, &share->recent_count, &share->recent_capacity, (size_t)number + 1,
+               sizeof *share->recent);
     share->first[number] = share->now[number] = share->window_count;
     return number;
 }
@@ -115,6 +129,7 @@ struct kernel_share *kernel_share_new(const struct raw_extension *ext)
     struct kernel_share *share = mem_zalloc(1, sizeof *share);
     const struct raw_ticks **order = raw_ticks_in_order(ext);
     share->ext = share->places.ext = ext;
+    share->blocks = code_blocks_new(ext);
     add_windows(share, order, ext->tick_count);
     free(order);
     return share;
@@ -129,7 +144,11 @@ void kernel_share_delete(struct kernel_share *share)
         call_places_free(&share->programs[i].calls);
         missing_places_free(&share->programs[i].missing);
     }
+    for (size_t i = 0; i < share->recent_count; i++)
+        missing_period_free(&share->recent[i].period);
+    free(share->recent);
     free(share->missing);
+    code_blocks_delete(share->blocks);
     user_places_free(&share->places);
     numbers_free(&share->pids);
     numbers_free(&share->paths);
@@ -141,13 +160,19 @@ void kernel_share_delete(struct kernel_share *share)
     free(share);
 }
 
-static struct window *window_at(struct kernel_share *share, uint32_t pid, uint64_t time_ns)
+static uint32_t number_of(struct kernel_share *share, uint32_t pid)
 {
     uint32_t number = numbers_find(&share->pids, pid);
     if (number == INTERN_NONE) {
         number = add_pid(share, pid);
         add_window(share, UINT64_MAX, (struct raw_share){0});
     }
+    return number;
+}
+
+/* Returns the window of the process with this NUMBER at TIME_NS. */
+static struct window *window_at(struct kernel_share *share, uint32_t number, uint64_t time_ns)
+{
     size_t *now = &share->now[number];
     while (time_ns > share->windows[*now].until && !share->windows[*now].last)
         ++*now;
@@ -204,9 +229,30 @@ void kernel_share_note(struct kernel_share *share, const struct sighting *seen)
                          seen->pc, seen->time_ns);
 }
 
+static void end_period(struct kernel_share *share, struct recent *recent)
+{
+    if (recent->program < share->paths.count)
+        missing_places_add(&share->programs[recent->program].missing, &recent->period);
+}
+
+/* Returns the period of the process with this NUMBER to which the next sighting of P in WINDOW belongs. */
+static struct missing_period *period_at(struct kernel_share *share, uint32_t number,
+                                        const struct window *window, const struct program *p)
+{
+    struct recent *recent = &share->recent[number];
+    size_t at = (size_t)(window - share->windows);
+    uint32_t program = (uint32_t)(p - share->programs);
+    if (recent->window != at || recent->program != program || recent->period.count >= MAX_PERIOD)
+        end_period(share, recent);
+    recent->window = at;
+    recent->program = program;
+    return &recent->period;
+}
+
 void kernel_share_count(struct kernel_share *share, const struct sighting *seen, double weight)
 {
-    struct window *window = window_at(share, seen->pid, seen->time_ns);
+    uint32_t number = number_of(share, seen->pid);
+    struct window *window = window_at(share, number, seen->time_ns);
     struct program *p = program_at(share, seen->owner.image);
     if (window->program == INTERN_NONE)
         window->program = (uint32_t)(p - share->programs);
@@ -214,12 +260,15 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen,
     side->seen.all += weight;
     side->seen.kernel += seen->called ? weight : 0;
     side->faults += seen->faulted ? weight : 0;
+    struct missing_period *period = period_at(share, number, window, p);
+    missing_period_count(period, seen->side, weight);
     enum fault_sight sight = seen->faulted ? FAULT_SEEN : seen->called ? FAULT_KERNEL : FAULT_USER;
     fault_places_count(&p->faults, seen->side, seen->pc, sight, weight);
     if (sight == FAULT_KERNEL)
         call_places_count(&p->calls, seen->side, seen->pc, weight);
-    if (sight != FAULT_KERNEL)
-        missing_places_count(&p->missing, seen->side, seen->owner.image, seen->pc, weight);
+    else
+        missing_places_count(&p->missing, period, seen->side,
+                             code_blocks_at(share->blocks, seen->owner.image, seen->pc), weight);
 }
 
 /* Returns whether page faults can explain LACK, the missing kernel time as a part of the CPU time
@@ -307,8 +356,7 @@ static double settle_programs(struct kernel_share *share)
         }
         place_calls(p);
         if (p->sides[FAULT_SAME_CPU].seen.all >= min_sightings)
-            missing_places_settle(&p->missing, p->sides[FAULT_SAME_CPU].seen.all,
-                                  p->sides[FAULT_OTHER_CPU].seen.all);
+            missing_places_settle(&p->missing);
     }
     return all;
 }
@@ -377,6 +425,8 @@ uint64_t kernel_share_settle(struct kernel_share *share)
         for (int k = 0; k < FAULT_SIDES; k++)
             add_seen(&p->sides[k], &w->sides[k]);
     }
+    for (size_t i = 0; i < share->recent_count; i++)
+        end_period(share, &share->recent[i]);
     double all = settle_programs(share);
     settle_windows(share);
     memcpy(share->now, share->first, share->pids.count * sizeof *share->now);
@@ -399,7 +449,7 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
         return goes(&t->odd, call_places_part(&p->calls, seen->pc));
     if (seen->called) {
         const struct cpu_sightings *side =
-            &window_at(share, seen->pid, seen->time_ns)->sides[seen->side];
+            &window_at(share, number_of(share, seen->pid), seen->time_ns)->sides[seen->side];
         const struct cpu_sightings *of = &p->sides[seen->side];
         double part = side->seen.kernel > 0 ? side->excess / side->seen.kernel : 0;
         return goes(seen->faulted ? &t->odd_fault : &t->odd,
@@ -418,7 +468,8 @@ void kernel_share_place(struct kernel_share *share, const struct sighting *seen,
     if (*missing > 0)
         return;
     const struct program *p = program_at(share, seen->owner.image);
-    *missing = (float)fmax(missing_places_part(&p->missing, seen->owner.image, pc), 1e-9);
+    uint64_t block = code_blocks_at(share->blocks, seen->owner.image, pc);
+    *missing = (float)fmax(missing_places_part(&p->missing, block), 1e-9);
 }
 
 /* Returns whether to assume that the thread of SEEN was also interrupted at LOCATION without being

@@ -7,13 +7,7 @@
 
 #include "base/memory.h"
 
-enum { BLOCK = 64 }; /* [bytes] */
 enum { FEW = 4 };
-
-static uint64_t block_of(uint32_t image, uint64_t pc)
-{
-    return pc / BLOCK ^ (uint64_t)image << 58 ^ (uint64_t)image >> 6;
-}
 
 void missing_places_free(struct missing_places *places)
 {
@@ -22,13 +16,36 @@ void missing_places_free(struct missing_places *places)
     *places = (struct missing_places){0};
 }
 
-void missing_places_count(struct missing_places *places, enum fault_side side, uint32_t image,
-                          uint64_t pc, double weight)
+void missing_period_free(struct missing_period *period)
 {
-    uint32_t number = numbers_intern(&places->blocks, block_of(image, pc));
+    free(period->list);
+    *period = (struct missing_period){0};
+}
+
+void missing_period_count(struct missing_period *period, enum fault_side side, double weight)
+{
+    period->seen[side] += weight;
+}
+
+void missing_places_count(struct missing_places *places, struct missing_period *period,
+                          enum fault_side side, uint64_t block, double weight)
+{
+    uint32_t number = numbers_intern(&places->blocks, block);
     mem_extend(&places->list, &places->count, &places->capacity, (size_t)number + 1,
                sizeof *places->list);
-    places->list[number].seen[side] += weight;
+    *MEM_APPEND(period->list, period->count, period->capacity) =
+        (struct missing_sighting){number, side, weight};
+}
+
+void missing_places_add(struct missing_places *places, struct missing_period *period)
+{
+    double *seen = period->seen, all = seen[FAULT_SAME_CPU] + seen[FAULT_OTHER_CPU];
+    for (size_t i = 0; i < period->count; i++) {
+        const struct missing_sighting *s = &period->list[i];
+        places->list[s->place].seen[s->side] += s->weight * (1 - seen[s->side] / all);
+    }
+    period->count = 0;
+    seen[FAULT_SAME_CPU] = seen[FAULT_OTHER_CPU] = 0;
 }
 
 static double missing(double same, double other)
@@ -36,21 +53,23 @@ static double missing(double same, double other)
     return same > 0 ? fmax(1 - other / same, 0) : 0;
 }
 
-void missing_places_settle(struct missing_places *places, double same, double other)
+void missing_places_settle(struct missing_places *places)
 {
     double seen[FAULT_SIDES] = {0};
     for (size_t i = 0; i < places->count; i++)
         for (int k = 0; k < FAULT_SIDES; k++)
             seen[k] += places->list[i].seen[k];
-    places->ratio = same > 0 ? other / same : 0;
-    places->mean = missing(places->ratio * seen[FAULT_SAME_CPU], seen[FAULT_OTHER_CPU]);
+    places->known = true;
+    places->mean = missing(seen[FAULT_SAME_CPU], seen[FAULT_OTHER_CPU]);
 }
 
-double missing_places_part(const struct missing_places *places, uint32_t image, uint64_t pc)
+double missing_places_part(const struct missing_places *places, uint64_t block)
 {
-    uint32_t number = numbers_find(&places->blocks, block_of(image, pc));
-    const struct missing_place *place = number != INTERN_NONE ? &places->list[number] : NULL;
-    double same = place != NULL ? places->ratio * place->seen[FAULT_SAME_CPU] : 0;
-    double other = place != NULL ? place->seen[FAULT_OTHER_CPU] : 0;
-    return missing(same + FEW, other + FEW * (1 - places->mean));
+    if (!places->known)
+        return 0;
+    uint32_t number = numbers_find(&places->blocks, block);
+    const struct missing_place none = {{0}},
+                               *place = number != INTERN_NONE ? &places->list[number] : &none;
+    return missing(place->seen[FAULT_SAME_CPU] + FEW,
+                   place->seen[FAULT_OTHER_CPU] + FEW * (1 - places->mean));
 }
