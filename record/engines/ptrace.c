@@ -18,8 +18,9 @@
 enum { MAX_PENDING = 8, FIRST = 16 };             /* MAX_PENDING: samples; FIRST: events */
 static const uint64_t tick_room = SECOND / 10000; /* from a tick to the next sample */
 static const uint64_t last_events = SECOND / 100; /* time for events after the end of the command */
-/* After the end of the sampling: time for calls that go on to end by themselves, and then for threads to leave them. The
- * latter is long, because a thread that waits for a CPU must not be left with the result of a part of its call. */
+/* After the end of the sampling: time for calls that go on to end by themselves, and then for threads
+ * to leave them. The latter is long, because a thread that waits for a CPU must not be left with the
+ * result of a part of its call. */
 static const uint64_t last_calls = SECOND, cut_calls = 10 * SECOND, retry_calls = SECOND / 1000;
 
 uint64_t ptrace_time(const struct engine_run *run)
