@@ -195,12 +195,22 @@ static size_t select_samples(struct attribution *a, const struct pbin_definition
     return count;
 }
 
+/* Returns whether all sources are known, and show powers. */
+static bool shows_powers(const struct pbin_definitions *all)
+{
+    for (size_t i = 0; i < all->source_count; i++)
+        if (pbin_source_is_counter(all->strings, &all->sources[i]))
+            return false;
+    return all->source_count > 0;
+}
+
 void attribute_fit(struct attribution *a, const struct pbin_definitions *all,
                    const uint64_t *thread, const uint64_t *location, struct fit_view *view)
 {
     mem_reserve(&a->fit_rows, &a->fit_capacity, view->thread_samples + 1, sizeof *a->fit_rows);
     attribution_rows(a, all, thread, location, view->thread_samples, a->fit_rows);
     view->row = a->fit_rows;
+    view->powers = shows_powers(all);
     stretch_number(&a->weigher.share->stretch);
     fit_add_stretch(a->fit, view);
 }

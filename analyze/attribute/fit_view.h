@@ -17,6 +17,7 @@ struct fit_view {
     const bool *counts;             /* [samples]: selected (NULL: all) */
     const bool *waits; /* [thread samples]: CPU_NS is time that it waited (NULL: none) */
     enum pbin_own own; /* of the recording */
+    bool powers;       /* all sensors show powers, which are interpolated between two readings */
     bool cpu_known;    /* the recording has CPU times; otherwise, CPU_NS is the interval */
     size_t thread_samples;
     uint64_t number; /* of the first sample */

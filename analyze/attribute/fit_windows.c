@@ -67,8 +67,9 @@ static void join_average(const struct fit_windows *w, const struct average *a, b
         with_next[n] = true;
 }
 
-/* Marks the windows that continue with the next one. Returns whether there are any. */
-static bool find_averages(const struct fit_windows *w, bool *with_next)
+/* Marks the windows that continue with the next one, but not those that are a CHANGE. Returns whether
+ * there are any. */
+static bool find_averages(const struct fit_windows *w, const bool *change, bool *with_next)
 {
     const struct stretch *s = w->view->stretch;
     bool used[STRETCH_WINDOWS] = {false}, any = false;
@@ -96,7 +97,7 @@ static bool find_averages(const struct fit_windows *w, bool *with_next)
     if (is_average(&a))
         join_average(w, &a, with_next), any = true;
     for (size_t n = 0; n + 1 < w->count && any; n++)
-        with_next[n] |= !used[n];
+        with_next[n] |= !used[n] && !change[n] && !change[n + 1];
     return any;
 }
 
@@ -137,12 +138,71 @@ static bool any_alone(const uint16_t *restrict first, const uint16_t *restrict s
     return any != 0;
 }
 
+/* Returns whether interval I, which is neither the first nor the last, is a window of its own. */
+static bool is_alone(const struct fit_windows *w, size_t i)
+{
+    size_t n = fit_window_of(w, 0, i);
+    return fit_window_of(w, 1, i - 1) != n && fit_window_of(w, 1, i) == n &&
+           fit_window_of(w, 0, i + 1) != n;
+}
+
+/* A sensor that shows powers is read at some moments. If two readings differ, the power has changed
+ * in between, but it is not known when, so the energy of the intervals between them is uncertain.
+ * Joined with the windows around them, they would add their errors to these, and often join all
+ * phases of a program. If CPU times are known at readings, these intervals are left out instead,
+ * unless there are many. */
+#define MANY_CHANGES 0.5  /* of the time */
+#define FULL         1.01 /* a thread does not use more CPU time than this part of the time */
+
+/* Returns whether interval I is between two readings that differ. */
+static bool is_change(const struct fit_windows *w, size_t i)
+{
+    return i > 0 && i + 1 < w->view->stretch->count &&
+           (is_alone(w, i) || fit_window_of(w, 0, i) != fit_window_of(w, 1, i));
+}
+
+static bool has_changes(const struct fit_windows *w)
+{
+    const struct stretch *s = w->view->stretch;
+    double all = 0, changes = 0;
+    if (!w->own || !w->view->powers || w->mode != FIT_POWERS)
+        return false;
+    for (size_t i = 0; i < s->count; i++) {
+        all += s->ns[i];
+        changes += is_change(w, i) ? s->ns[i] : 0;
+    }
+    return changes > 0 && changes < MANY_CHANGES * all;
+}
+
+/* Makes each of these intervals a window, and sets CHANGE for it. If a thread was not seen between the
+ * two readings, its CPU time there is part of the next interval, which is left out, too. */
+static void part_changes(struct fit_windows *w, bool *change)
+{
+    const struct stretch *s = w->view->stretch;
+    uint16_t last = 0;
+    bool was = false;
+    for (size_t i = 0, k = 0; i < s->count; k += w->view->threads[i++]) {
+        bool is = is_change(w, i) ||
+                  (was && i + 1 < s->count && most_cpu(w->view, i, k) > s->ns[i] * FULL);
+        if (i > 0 && (is || was || fit_window_of(w, 0, i) != fit_window_of(w, 1, i - 1)))
+            last++;
+        w->whole[i] = last;
+        change[last] = was = is;
+    }
+    w->count = (size_t)last + 1;
+    memset(w->all, 0, w->count * sizeof *w->all);
+    for (size_t i = 0; i < s->count; i++)
+        w->all[w->whole[i]] += s->energy[i];
+    w->energy = w->all;
+    w->in[0] = w->in[1] = w->whole;
+}
+
 /* A window of one interval that is shorter than others is only part of one window, or of two: the
  * sensor was updated within the interval, or shows its measurements late, and the neighbouring
  * values do not show at which moment. The energies before and after that moment are in proportion
  * to time only on average, so such windows are joined with both of their neighbours. Returns
  * whether there are any. */
-static bool find_parts(const struct fit_windows *w, bool *with_next)
+static bool find_parts(const struct fit_windows *w, const bool *change, bool *with_next)
 {
     const struct stretch *s = w->view->stretch;
     double all = 0;
@@ -153,8 +213,7 @@ static bool find_parts(const struct fit_windows *w, bool *with_next)
         all += s->ns[i];
     for (size_t i = 1; i + 1 < s->count; i++) {
         size_t n = fit_window_of(w, 0, i);
-        if (fit_window_of(w, 1, i - 1) == n || fit_window_of(w, 1, i) != n ||
-            fit_window_of(w, 0, i + 1) == n || !(2 * s->ns[i] * (double)w->count < all))
+        if (change[n] || !is_alone(w, i) || !(2 * s->ns[i] * (double)w->count < all))
             continue;
         with_next[n - 1] = with_next[n] = any = true;
     }
@@ -191,11 +250,30 @@ static void join_intervals(struct fit_windows *w)
     w->timed = true;
 }
 
+/* Joins the windows WITH_NEXT, and leaves those out that are a CHANGE of their own. */
+static void join_marked(struct fit_windows *w, const bool *with_next, const bool *change)
+{
+    uint16_t number[STRETCH_WINDOWS], last = 0;
+    memset(w->joined, 0, sizeof w->joined);
+    for (size_t n = 0; n < w->count; n++) {
+        double before = n > 0 && with_next[n - 1] ? w->all[last] : 0;
+        last = (uint16_t)(n > 0 && !with_next[n - 1] ? last + 1 : last);
+        number[n] = last;
+        w->bad[last] = change[n] && !with_next[n] && (n == 0 || !with_next[n - 1]);
+        w->all[last] = before + w->energy[n];
+    }
+    for (size_t i = 0; i < w->view->stretch->count; i++)
+        for (int half = 0; half < 2; half++)
+            w->joined[half][i] = number[fit_window_of(w, half, i)];
+    w->energy = w->all;
+    w->in[0] = w->joined[0];
+    w->in[1] = w->joined[1];
+    w->count = (size_t)last + 1;
+}
+
 static void join_windows(struct fit_windows *w)
 {
-    const struct stretch *s = w->view->stretch;
-    bool with_next[STRETCH_WINDOWS] = {false};
-    uint16_t number[STRETCH_WINDOWS], last = 0;
+    bool with_next[STRETCH_WINDOWS] = {false}, change[STRETCH_WINDOWS] = {false};
     w->exact = false;
     if (w->divided)
         fit_times_follow(&w->fit->times, w->view, true);
@@ -205,7 +283,9 @@ static void join_windows(struct fit_windows *w)
         w->scattered = fit_scattered_is(w, with_next);
         w->exact = !w->scattered;
     } else {
-        w->exact = find_averages(w, with_next) && !w->scattered;
+        if (has_changes(w))
+            part_changes(w, change);
+        w->exact = find_averages(w, change, with_next) && !w->scattered;
     }
     if (w->mode == FIT_EACH && !w->exact && !w->scattered) {
         join_intervals(w);
@@ -215,22 +295,11 @@ static void join_windows(struct fit_windows *w)
         fit_scattered_join(w, with_next);
     else if (!w->divided && find_short(w, with_next))
         w->exact = false;
-    else if (!find_parts(w, with_next) && !w->exact)
+    else if (!find_parts(w, change, with_next) && !w->exact) {
+        memcpy(w->bad, change, w->count * sizeof *w->bad);
         return;
-    memset(w->joined, 0, sizeof w->joined);
-    for (size_t n = 0; n < w->count; n++) {
-        double before = n > 0 && with_next[n - 1] ? w->all[last] : 0;
-        last = (uint16_t)(n > 0 && !with_next[n - 1] ? last + 1 : last);
-        number[n] = last;
-        w->all[last] = before + w->energy[n];
     }
-    for (size_t i = 0; i < s->count; i++)
-        for (int half = 0; half < 2; half++)
-            w->joined[half][i] = number[fit_window_of(w, half, i)];
-    w->energy = w->all;
-    w->in[0] = w->joined[0];
-    w->in[1] = w->joined[1];
-    w->count = (size_t)last + 1;
+    join_marked(w, with_next, change);
 }
 
 /* ---- windows ---- */
@@ -361,9 +430,9 @@ static void measure_windows(struct fit_windows *w)
 
 static void find_windows(struct fit_windows *w)
 {
+    memset(w->bad, 0, sizeof w->bad);
     choose_windows(w);
     memset(w->variance, 0, w->count * sizeof w->variance[0]);
-    memset(w->bad, 0, w->count * sizeof w->bad[0]);
     memset(w->fit->head, 0xff, w->count * sizeof w->fit->head[0]);
     memset(w->fit->has, 0, w->count * sizeof w->fit->has[0]);
     if (!w->timed)

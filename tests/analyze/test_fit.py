@@ -339,6 +339,55 @@ class FitTest(tool.Case):
                         sums.append(sums_of(file.read()))
                 self.assertEqual(sums[0], sums[1], (seed, own))
 
+    def test_readings_of_power(self):
+        """A sensor that shows the present power is read now and then: between two readings that
+        differ, the power has changed at an unknown moment. Phases remain apart."""
+        for seed in range(5):
+            rng, readings, sightings, t = random.Random(seed), [0], [], 0.0
+            ends = [MS * (52 * i + end) for i in range(60) for end in (13, 39, 52)]
+            while readings[-1] < ends[-1]:
+                readings.append(readings[-1] + rng.randrange(1_000_000, 1_700_000))
+            while (t := t + rng.expovariate(1e-6)) < readings[-2]:
+                if t / MS % 52 < 39:
+                    sightings.append(int(t))
+            self.check_phases(self.put("readings.pbin", self.read_now_and_then(readings[:-1], sightings)), ends[-1])
+
+    def read_now_and_then(self, readings, sightings):
+        """Sightings share the exact CPU time between two readings. Its part of the time ends with the second one; the
+        rest ends with a sample without threads. A period without sightings is part of the next."""
+        phase = lambda t: (t / MS % 52 >= 13) + (t / MS % 52 >= 39)
+        used = lambda t: t // (52 * MS) * 39 * MS + min(t % (52 * MS), 39 * MS)
+        watts, joules = [(20, 8, 2)[phase(t)] for t in readings], [0.0]
+        for i in range(1, len(readings)):
+            joules.append(joules[-1] + (watts[i - 1] + watts[i]) / 2 * (readings[i] - readings[i - 1]))
+
+        def energy(t):
+            i = min(bisect.bisect_right(readings, t), len(readings) - 1)
+            part = (t - readings[i - 1]) / (readings[i] - readings[i - 1])
+            return joules[i - 1] + (t - readings[i - 1]) * (watts[i - 1] + (watts[i] - watts[i - 1]) * part / 2)
+        samples, last, begin = [], 0, 0
+        for end in readings[1:]:
+            seen, cpu = [t for t in sightings if begin < t <= end], used(end) - used(begin)
+            if not seen and cpu > (end - begin) / 2:
+                continue
+            busy = cpu if seen else 0
+            times = [(end - busy, [])] if busy < end - begin else []
+            times += [(end - busy + busy * (i + 1) // len(seen), [(0, phase(t), cpu // len(seen))]) for i, t in enumerate(seen)]
+            for t, entries in times:
+                samples.append(pbin.Sample(t - last, (energy(t) - energy(last)) / (t - last), entries))
+                last = t
+            begin = end
+        profile = make(samples, own_intervals=1)
+        profile.sources.append(("file:value", "power", "W", "other", 1.0, 0, 1, ""))
+        return profile
+
+    def check_phases(self, path, ns):
+        rows, _ = self.rows("-k", "function", path)
+        for name, watts in (("f0", 18), ("f1", 6)):
+            self.assertIsNotNone(rows[name].get("fit_ci95"))
+            self.assertAlmostEqual(rows[name]["energy"], watts * rows[name]["time"], delta=0.02 * watts * rows[name]["time"])
+        self.assertAlmostEqual(rows["_idle"]["energy"], 2 * ns / 1e9, delta=0.04 * 2 * ns / 1e9)
+
     def test_fewer_keys(self):
         """Columns and their products are joined: the result is as if the profile had been read with
         fewer keys."""
