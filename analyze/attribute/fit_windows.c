@@ -165,7 +165,7 @@ static bool has_changes(const struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
     double all = 0, changes = 0;
-    if (!w->own || !w->view->powers || w->mode != FIT_POWERS)
+    if (!w->own || !w->view->powers || w->mode != FIT_POWERS || s->edges != NULL)
         return false;
     for (size_t i = 0; i < s->count; i++) {
         all += s->ns[i];
