@@ -258,15 +258,21 @@ class Shares(unittest.TestCase):
         self.assertAlmostEqual(asleep, true["asleep"], delta=0.1 * true["asleep"])
 
     def test_page_faults(self):
-        """Page faults are time in the kernel, of the function that touches new memory."""
+        """Page faults are time in the kernel, of the function that touches new memory. A hypervisor
+        that replaces page tables by its own handles a part of each fault, which then seems to be time
+        of the function."""
         for engine, record in tool.some((("perf", ()), ("ptrace", ()), ("ptrace", ("-a",))), 2):
             with self.subTest(engine, record=record):
                 true, shown = self.sample(engine, "faults", 4000, 64, 120000, record=record)
-                kernel, used = true["new"] - true["old"], sum(true.values())
-                p, ticks = kernel / used, used * 100  # at least
-                self.assertAlmostEqual(shown["_kernel"] / sum(shown.values()), p, delta=4 * (p * (1 - p) / ticks) ** 0.5)
+                kernel, ticks = true["new"] - true["old"], true.pop("system")
+                used, hypervisor = sum(true.values()), max(kernel - ticks, 0)
+                p = kernel / used
+                error = 4 * (p * (1 - p) / (100 * used)) ** 0.5  # at least 100 ticks/s
+                share = shown["_kernel"] / sum(shown.values())
+                self.assertLess(share, p + error)
+                self.assertGreater(share, p - hypervisor / used - error)
                 touching = shown.get("touching", 0)
-                self.assertLess(touching / (touching + shown["computing"]), 0.2)  # without the page faults: 0.01
+                self.assertLess(touching, 0.2 * (touching + shown["computing"]) + hypervisor + error * used)  # without faults: 0.01
 
     def test_short_threads(self):
         """Most threads end before they are sampled: the threads that are seen stand for them."""
