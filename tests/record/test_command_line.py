@@ -81,7 +81,7 @@ class Summary(Case):
         ticks of the kernel do, also with --aggregate."""
         kernel = ("import os\nwhile os.times().system < 0.8: os.stat('/proc/self/status'), os.listdir('/proc/self/task')\n"
                   "print(os.times().system)")
-        user = "import time\nwhile time.process_time() < 1: sum(range(100000))\nprint(0)"
+        user = "import os, time\nwhile time.process_time() < 2: sum(range(100000))\nprint(os.times().system)"
         os.chmod(self.folder, 0o755)
         sampler, line = shutil.copy(SAMPLER, self.folder), "of the CPU time were in the kernel, which may not be sampled here"
         os.mkdir(os.path.join(self.folder, "all"), 0o777)

@@ -26,7 +26,7 @@ CHANGES = (("noipa", "noinline"), ("KEEP int work(int n) { return n + 1; }", "KE
            ("setitimer(ITIMER_REAL, &often, NULL);", "kill(getpid(), SIGALRM);"),
            # threads of the emulator end some time after they are joined; a fork before that can
            # block the child
-           ("setitimer(ITIMER_REAL, &never, NULL);", "usleep(100000);"), ("i < 10000", "i < 300"), ("i < 100;", "i < 10;"))
+           ("setitimer(ITIMER_REAL, &never, NULL);", "sleep(2);"), ("i < 10000", "i < 300"), ("i < 100;", "i < 10;"))
 
 BEGINNINGS = r"""
 #include <stdio.h>

@@ -696,7 +696,8 @@ class PtraceTruth(Truth, Case):
         total = sum(table.values())
         # the truth comes from about 125 ticks, and from 500 sightings if the program has no CPU of its own
         self.assertLess(table.get("_kernel", 0) / total, system / (user + system) + 0.15)
-        self.assertGreater(table["work"] / total, 0.7 * user / (user + system))
+        # where a hypervisor handles system calls, more of the time in user code is at the call
+        self.assertGreater(table["work"] / total, 0.6 * user / (user + system))
 
     def test_code_that_calls_the_kernel_beside_code_that_does_not(self):
         """A thread that is not stopped at once is seen at the end of its next system call, as if it
