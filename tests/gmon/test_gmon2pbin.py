@@ -3,6 +3,7 @@
 SPDX-License-Identifier: MIT
 """
 import csv
+import errno
 import io
 import json
 import os
@@ -67,7 +68,10 @@ class Recorded(unittest.TestCase):
                             source], check=True)
             try:
                 subprocess.run([cls.elf(name)], cwd=run, check=True)
-            except OSError:  # a kernel without 32-bit programs
+            except OSError as e:
+                if e.errno != errno.ENOEXEC:
+                    raise
+                # a kernel without 32-bit programs
                 subprocess.run(["qemu-i386", cls.elf(name)], cwd=run, check=True)
 
     @classmethod
