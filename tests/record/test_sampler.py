@@ -670,7 +670,9 @@ class PtraceTruth(Truth, Case):
 
     def test_time_in_the_kernel(self):
         """A program that calls the kernel every 2 us is mostly stopped in its calls: without a
-        correction, 99 % of its time would be in the kernel."""
+        correction, 99 % of its time would be in the kernel. Where a hypervisor handles a part of each
+        call, that part seems to be time in user code, at the call: by the program's own clock, work
+        took less than all time in user code."""
         source = """#include <stdio.h>
                     #include <sys/resource.h>
                     #include <sys/syscall.h>
@@ -680,24 +682,26 @@ class PtraceTruth(Truth, Case):
                     __attribute__((noinline)) void work(void) { for (int i = 0; i < 1000; i++) x = x * 5 + 1; }
                     int main(void) {
                         struct rusage u;
-                        while (clock() < CLOCKS_PER_SEC / 2)
+                        long calls = 0, all, alone = -clock();
+                        for (int i = 0; i < 5000; i++) work();
+                        alone += clock();
+                        for (; (all = clock()) < CLOCKS_PER_SEC / 2; calls += 100)
                             for (int i = 0; i < 100; i++) { work(); syscall(SYS_getppid); }
                         getrusage(RUSAGE_SELF, &u);
-                        printf("%ld %ld", u.ru_utime.tv_sec * 1000000 + u.ru_utime.tv_usec,
+                        printf("%f %ld %ld", (calls / 5000. + 1) * alone / all, u.ru_utime.tv_sec * 1000000 + u.ru_utime.tv_usec,
                                u.ru_stime.tv_sec * 1000000 + u.ru_stime.tv_usec); }"""
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "caller")
             subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program], input=source, text=True, check=True)
             profile, done = self.profile_of(program)
-            user, system = map(int, done.stdout.split())
+            work, user, system = map(float, done.stdout.split())
             table = self.table("function")
         self.assertEqual(len({pid for pid, *_ in profile.ticks}), 1)
         self.assertLess(abs(sum(u + s for _, _, u, s, _ in profile.ticks) - 1000 * (user + system)), 500 * (user + system))
         total = sum(table.values())
         # the truth comes from about 125 ticks, and from 500 sightings if the program has no CPU of its own
         self.assertLess(table.get("_kernel", 0) / total, system / (user + system) + 0.15)
-        # where a hypervisor handles system calls, more of the time in user code is at the call
-        self.assertGreater(table["work"] / total, 0.6 * user / (user + system))
+        self.assertGreater(table["work"] / total, 0.7 * min(user / (user + system), work))
 
     def test_code_that_calls_the_kernel_beside_code_that_does_not(self):
         """A thread that is not stopped at once is seen at the end of its next system call, as if it
