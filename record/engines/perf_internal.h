@@ -161,7 +161,7 @@ void perf_finish_all(struct engine_run *run);
  * [ns]. */
 uint64_t perf_program_cpu(const struct engine_run *run);
 
-/* Returns the cost of the interrupt of a sample for the program [ns], which it measures for about 1
+/* Returns the cost of the interrupt of a sample for the program [ns], which it measures for about 3
  * ms; 0: unknown. */
 double perf_interrupt_cost(const struct perf_setup *setup);
 

@@ -75,6 +75,16 @@ class Summary(Case):
         self.assertLess(rate, 16000)
         self.assertIn("sampler: the rate was reduced: sampling may cost at most 0.5 % (--max-overhead)\n", done.stderr)
 
+    def test_cost_of_long_interrupts(self):
+        """Interrupts do not cost more than the CPU time of the command. Where one took longer than the
+        period with which it was measured, several counted as one: 1.1 s of 1 s."""
+        argv = [SAMPLER, "-d", "-f", "10000", "--engine", "perf", "--max-overhead", "0", "--", BURN, "1"]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT, check=False)
+        if "perf_event_paranoid" in done.stderr:
+            self.skipTest(done.stderr.strip())
+        cost = float(re.search(r"  interrupts +(\S+) s of the command's CPU time\n", done.stderr)[1])
+        self.assertLess(cost, 0.8 * 1, done.stderr)
+
     @unittest.skipUnless(os.getuid() == 0, "takes the right to sample the kernel")
     def test_kernel_that_may_not_be_sampled(self):
         """The summary reports the time of the kernel unless it is little. The table shows it, as the
