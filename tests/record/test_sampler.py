@@ -610,7 +610,7 @@ class PerfTruth(Truth, Case):
             subprocess.run(["cc", "-O1", "-pthread", "-x", "c", "-", "-o", program], input=self.WRITER, text=True, check=True)
             with open(counter, "w") as file:
                 file.write("0" * 20 + "\n")
-            profile, _ = self.profile_of(program, counter, options=["-p", f"counter:{counter}", "--unit", "uJ"])
+            profile, _ = self.profile_of(program, counter, options=["-p", f"counter:{counter}", "--unit", "uJ", "--max-overhead", "0"])
         known = {time: 1000 * value for _, time, value, _ in profile.readings}
         self.assertEqual(profile.marks, sorted(profile.marks))
         self.assertTrue({time for time, _ in profile.marks} <= set(known))
@@ -618,7 +618,8 @@ class PerfTruth(Truth, Case):
         errors = sorted(abs(after - before) for before, after in zip(differences, differences[1:]))
         with tool.measurement():
             self.assertGreater(len(errors), len(known) * 0.8)  # without marks between the last two looks: 0.45 to 0.7
-            self.assertLess(errors[len(errors) * 8 // 10], 300_000)
+            # 0.16 to 0.25 ms where a wake-up takes 0.2 ms; 2 to 3 ms without the CPU time since the look before
+            self.assertLess(errors[len(errors) * 8 // 10], 600_000)
 
     SWITCHES = """import os, resource
 there, back = os.pipe(), os.pipe()

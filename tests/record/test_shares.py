@@ -121,11 +121,11 @@ class Shares(unittest.TestCase):
     @tool.measured
     def test_halves_of_a_burst(self):
         """If a period changes in a burst, or a window ends in it, the code before the next wait
-        does not get less time. It got 0.27 to 0.43 % less for the second half, where this test
-        finds 0.03 % on average over two recordings."""
+        does not get less time. It got 0.27 to 0.43 % less for the second half. At 10 kHz, 0.3 % would
+        be missing from the first half where an interrupt takes 50 us."""
         errors = []
         for _ in range(2):
-            true, shown = self.sample("perf", "bursts", 250, 3200000, 10000, record=["-f", "10000"])
+            true, shown = self.sample("perf", "bursts", 250, 3200000, 10000, record=["-f", "5000", "--max-overhead", "0"])
             errors.append(shown["opening"] / (shown["opening"] + shown["closing"]) -
                           true["opening"] / (true["opening"] + true["closing"]))
         with tool.measurement():
@@ -140,17 +140,18 @@ class Shares(unittest.TestCase):
 
     def check_bursts(self, engine, command, count, delta, *options):
         """Runs bursts (COMMAND % its path) COUNT times at once, sampled by an ordinary user: opening
-        gets its part of the time of both functions, +- DELTA."""
+        gets its part of the time of both functions, +- DELTA, or 1.5 % if the sampler warns."""
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o777)
             bursts, sampler = (shutil.copy(os.path.join(BUILD, name), folder) for name in ("samples/bursts", "sampler"))
             out, pbin = os.path.join(folder, "out.bin"), os.path.join(folder, "out.pbin")
-            said = run([sampler, "-q", "--engine", engine, *options, "-o", out, "--",
-                        "sh", "-c", f"{command % bursts} & " * count + "wait"], preexec_fn=become_ordinary, cwd="/").stdout
+            done = run([sampler, "--engine", engine, *options, "-o", out, "--",
+                        "sh", "-c", f"{command % bursts} & " * count + "wait"], preexec_fn=become_ordinary, cwd="/")
             run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, out])
             table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--format=json", pbin]).stdout)
             shown = {row["function"]: row["time"] for row in table["rows"]}
-            first, second = (sum(int(ns) for ns in re.findall(f"{name} ([0-9]+)", said)) for name in ("opening", "closing"))
+            first, second = (sum(int(ns) for ns in re.findall(f"{name} ([0-9]+)", done.stdout)) for name in ("opening", "closing"))
+            delta = max(delta, 0.015) if "may be wrong by a few percent" in done.stderr else delta
             self.assertAlmostEqual(shown["opening"] / (shown["opening"] + shown["closing"]), first / (first + second), delta=delta)
 
     @tool.plain_only
@@ -160,7 +161,7 @@ class Shares(unittest.TestCase):
         CPU, and sees where the others are at that moment. The first half of bursts got 1 to 3 % too
         little."""
         with tool.measurement():
-            self.check_bursts("ptrace", "%s 120 2000000 5000", 4, 0.01)
+            self.check_bursts("ptrace", "%s 120 2000000 5000", 4, 0.01, "--max-overhead", "0")
 
     @tool.plain_only
     @tool.measured
