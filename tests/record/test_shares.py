@@ -305,7 +305,7 @@ class Shares(unittest.TestCase):
         """A thread inherits the period of its creator: a period that the creator has not used up is
         long, and one that it has just drawn is not short. Only a fifth of these threads was
         sampled."""
-        true, rows = self.rows("perf", "short_threads", 500, 400, 2000)
+        true, rows = self.rows("perf", "short_threads", 500, 400, 2000, record=["--max-overhead", "0"])
         both = [rows[name]["samples"] if name in rows else 0 for name in ("short_30", "short_70")]
         expected = 1000 * true["short"]
         self.assertGreater(sum(both), 0.55 * expected)
