@@ -632,7 +632,7 @@ static void look(void *context, struct perf_record *record, const struct perf_ev
 
 void perf_take(struct engine_run *run)
 {
-    perf_rings_read(run->rings, look, run);
+    perf_rings_read(run->rings, clock_now(), look, run);
     perf_sets_renew(&run->sets);
     perf_sets_adopt(&run->sets);
 }

@@ -322,12 +322,11 @@ static void show(const struct perf_rings *rings, struct perf_record *record,
         look(context, record, header);
 }
 
-void perf_rings_read(struct perf_rings *rings,
+void perf_rings_read(struct perf_rings *rings, uint64_t now,
                      void (*look)(void *context, struct perf_record *record,
                                   const struct perf_event_header *header),
                      void *context)
 {
-    uint64_t now = clock_now(); /* only once for all rings */
     uint64_t first = rings->order;
     compact(rings);
     for (uint32_t i = 0; i < rings->count; i++) {

@@ -1,7 +1,7 @@
 /* Reads the ring buffers into which the kernel writes records, one for each CPU, as one stream in
  * order of time.
  *
- *   perf_rings_read(rings);                          reads new records
+ *   perf_rings_read(rings, clock_now(), NULL, NULL); reads new records
  *   while ((record = perf_rings_next(rings, until)) != NULL) ...
  *
  * One CPU may still be writing a record while a later record of another CPU can already be read;
@@ -34,9 +34,10 @@ struct perf_rings;
 struct perf_rings *perf_rings_new(const int *fds, size_t count, int64_t offset);
 void perf_rings_delete(struct perf_rings *rings); /* NULL is allowed */
 
-/* Reads the rings. LOOK, if not NULL, is called for each new sample, end or name of a thread, in
- * order of time: without waiting for UNTIL, so that an earlier record may still follow. */
-void perf_rings_read(struct perf_rings *rings,
+/* Reads the rings at NOW, the present time [CLOCK_MONOTONIC]. LOOK, if not NULL, is called for each
+ * new sample, end or name of a thread, in order of time: without waiting for UNTIL, so that an
+ * earlier record may still follow. */
+void perf_rings_read(struct perf_rings *rings, uint64_t now,
                      void (*look)(void *context, struct perf_record *record,
                                   const struct perf_event_header *header),
                      void *context);

@@ -11,6 +11,7 @@
 
 enum { SMALL = 48 }; /* bytes in a record; a quarter of a ring contains many */
 static const size_t pages = 512;
+static const uint64_t later = SECOND / 500; /* longer than a record can take to be written */
 
 /* A file that replaces an event. */
 struct fake {
@@ -19,6 +20,7 @@ struct fake {
     struct perf_event_mmap_page *shared;
     uint8_t *data;
     uint64_t written; /* bytes so far */
+    uint64_t now;     /* [ns] */
     struct perf_rings *rings;
     unsigned read; /* records so far */
 };
@@ -26,7 +28,8 @@ struct fake {
 static bool begin(struct fake *f)
 {
     *f = (struct fake){.fd = memfd_create("ring", MFD_CLOEXEC),
-                       .page = (size_t)sysconf(_SC_PAGESIZE)};
+                       .page = (size_t)sysconf(_SC_PAGESIZE),
+                       .now = SECOND};
     f->size = pages * f->page;
     if (f->fd < 0 || ftruncate(f->fd, (off_t)(f->page + f->size)) != 0)
         return false;
@@ -43,16 +46,16 @@ static void end(struct fake *f)
     close(f->fd);
 }
 
-/* Writes a record of SIZE bytes with the present time; 8 bytes never wrap around, because SIZE is a
- * multiple of 8. */
+/* Writes a record of SIZE bytes, a microsecond after the last one; 8 bytes never wrap around,
+ * because SIZE is a multiple of 8. */
 static void put(struct fake *f, uint16_t size)
 {
     struct perf_event_header header = {.type = PERF_RECORD_EXIT, .size = size};
-    uint64_t now = clock_now();
+    f->now += SECOND / 1000000;
     for (size_t i = 0; i < size; i += 8)
         memset(f->data + (f->written + i) % f->size, 0, 8);
     memcpy(f->data + f->written % f->size, &header, sizeof header);
-    memcpy(f->data + (f->written + size - 8u) % f->size, &now, sizeof now);
+    memcpy(f->data + (f->written + size - 8u) % f->size, &f->now, sizeof f->now);
     f->written += size;
 }
 
@@ -64,7 +67,7 @@ static void announce(struct fake *f)
 static void take(struct fake *f)
 {
     const struct perf_event_header *header;
-    perf_rings_read(f->rings, NULL, NULL);
+    perf_rings_read(f->rings, f->now, NULL, NULL);
     while (perf_rings_next(f->rings, UINT64_MAX, &header) != NULL)
         f->read++;
 }
@@ -103,18 +106,18 @@ static void not_announced(struct check *check)
     put(&f, SMALL);
     announce(&f);
     take(&f);
-    uint64_t before = clock_now();
+    uint64_t before = f.now;
     put(&f, SMALL);
     put(&f, SMALL + 16);
     take(&f);
     CHECK_EQ(f.read, 1);
     CHECK(perf_rings_known(f.rings) <= before);
     put(&f, SMALL);
-    usleep(2000);
+    f.now += later;
     take(&f);
     CHECK_EQ(f.read, 3);
     CHECK(perf_rings_known(f.rings) < UINT64_MAX); /* the last one is still hidden */
-    usleep(2000);
+    f.now += later;
     take(&f);
     CHECK_EQ(f.read, 4);
     announced_after_all(check, &f, 5);
@@ -139,7 +142,7 @@ static void round_and_round(struct check *check)
         }
     put(&f, SMALL);
     take(&f);
-    usleep(2000);
+    f.now += later;
     take(&f);
     CHECK_EQ(f.read, written + 1);
     end(&f);
@@ -167,7 +170,7 @@ static void torn(struct check *check)
     take(&f);
     CHECK_EQ(f.read, 1);
     CHECK(perf_rings_known(f.rings) < UINT64_MAX);
-    usleep(2000);
+    f.now += later;
     take(&f);
     CHECK_EQ(f.read, 2);
     CHECK_EQ(perf_rings_torn(f.rings), 1);
@@ -177,7 +180,7 @@ static void torn(struct check *check)
     put_torn(&f, SMALL + 16);
     put(&f, SMALL + 16);
     for (int i = 0; i < 4; i++) {
-        usleep(2000);
+        f.now += later;
         take(&f);
     }
     CHECK_EQ(f.read, 4);
@@ -197,7 +200,7 @@ static void mixed(struct check *check)
     memset(f.data + sizeof header, 1, 8);
     put(&f, SMALL);
     announce(&f);
-    usleep(2000);
+    f.now += later;
     take(&f);
     CHECK_EQ(f.read, 1);
     CHECK_EQ(perf_rings_torn(f.rings), 1);
