@@ -189,9 +189,9 @@ def measurement():
 
 
 def measured(check):
-    """For a method that uses measurement(): it fails if it is spoiled three times in a row. Any
-    other failure counts at once. Failures that later passed are listed in `again`, for the runner
-    to print."""
+    """For a method that uses measurement(): it fails if it is spoiled three times in a row; the
+    runner then repeats it when no other test runs. Any other failure counts at once. Failures that
+    later passed are listed in `again`, for the runner to print."""
     @functools.wraps(check)
     def method(self, *arguments):
         for _ in range(2):

@@ -50,6 +50,7 @@ class Summary(Case):
                                       r"(sampler: counting at its context switches cost .* of CPU time\n)?\Z")
         self.assertEqual(self.sampler("-q", "--", BURN, "0.05").stderr, "")
 
+    @tool.measured
     def test_the_limit_of_the_cost(self):
         """The sampler reports why a rate was not reached; without a limit, the rate is much
         higher."""
@@ -60,8 +61,10 @@ class Summary(Case):
             for text in ("sampler: the rate was reduced: sampling may cost at most 1 % (--max-overhead)\n",
                          "intervals, the rate was reduced by --max-overhead\n"):
                 (self.assertIn if limit == "1" else self.assertNotIn)(text, done.stderr)
-        self.assertGreater(rates[1], 2 * rates[0])
+        with tool.measurement():
+            self.assertGreater(rates[1], 2 * rates[0])
 
+    @tool.measured
     def test_interrupts_cost(self):
         """Interrupts count for the limit; on a fast machine, the sampler's own CPU time alone would
         not exceed it."""
@@ -72,9 +75,11 @@ class Summary(Case):
         rate = float(re.search(r"requested, (\S+) Hz", done.stderr)[1])
         cost = float(re.search(r"  interrupts +(\S+) s of the command's CPU time\n", done.stderr)[1])
         self.assertTrue(0.2e-6 < cost / (1.5 * rate) < 200e-6, done.stderr)
-        self.assertLess(rate, 16000)
+        with tool.measurement():
+            self.assertLess(rate, 16000)
         self.assertIn("sampler: the rate was reduced: sampling may cost at most 0.5 % (--max-overhead)\n", done.stderr)
 
+    @tool.measured
     def test_cost_of_long_interrupts(self):
         """Interrupts do not cost more than the CPU time of the command. Where one took longer than the
         period with which it was measured, several counted as one: 1.1 s of 1 s."""
@@ -83,8 +88,10 @@ class Summary(Case):
         if "perf_event_paranoid" in done.stderr:
             self.skipTest(done.stderr.strip())
         cost = float(re.search(r"  interrupts +(\S+) s of the command's CPU time\n", done.stderr)[1])
-        self.assertLess(cost, 0.8 * 1, done.stderr)
+        with tool.measurement():
+            self.assertLess(cost, 0.8 * 1, done.stderr)
 
+    @tool.measured
     @unittest.skipUnless(os.getuid() == 0, "takes the right to sample the kernel")
     def test_kernel_that_may_not_be_sampled(self):
         """The summary reports the time of the kernel unless it is little. The table shows it, as the
@@ -109,8 +116,9 @@ class Summary(Case):
             system = float(done.stdout)
             with self.subTest(uid=uid, more=more, system=system):
                 rows = self.rows(out)
-                self.assertAlmostEqual(rows.get("_kernel", 0), system, delta=0.05 + 0.1 * system)
-                self.assertLess(system, sum(rows.values()))
+                with tool.measurement():
+                    self.assertAlmostEqual(rows.get("_kernel", 0), system, delta=0.05 + 0.1 * system)
+                    self.assertLess(system, sum(rows.values()))
 
     def rows(self, path):
         """The time of each function in the recording at PATH [s]."""
@@ -280,6 +288,7 @@ class Aggregate(Case):
     def test_ptrace(self):
         self.check("ptrace")
 
+    @tool.measured
     def test_short_processes(self):
         """With perf, samples of short processes arrive after they have ended. Without random
         addresses, the processes share their mappings."""
@@ -289,9 +298,11 @@ class Aggregate(Case):
                          f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do {BURN} 0.02; done >&2")
             rows = self.table(path)
             total = int(rows["_total"]["samples"])
-            self.assertGreater(sum(int(rows[name]["samples"]) for name in rows if name.startswith("burn_")), 0.6 * total, rows)
-            self.assertLess(int(rows.get("_foreign", {"samples": 0})["samples"]), 0.02 * total, rows)
+            with tool.measurement():
+                self.assertGreater(sum(int(rows[name]["samples"]) for name in rows if name.startswith("burn_")), 0.6 * total, rows)
+                self.assertLess(int(rows.get("_foreign", {"samples": 0})["samples"]), 0.02 * total, rows)
 
+    @tool.measured
     def test_files_at_the_same_place(self):
         """Different programs, and different files with the same name; if the build-id is unknown,
         the first of these has no name."""
@@ -317,7 +328,8 @@ class Aggregate(Case):
                 times[name] = times.get(name, 0) + float(row["time [s]"])
             mean = sum(times[name] for name in ("one", "two", "now", "_unknown")) / 4
             for name in ("one", "two", "now", "_unknown"):
-                self.assertGreater(times[name], 0.2 * mean, f"{engine} {times}")
+                with tool.measurement():
+                    self.assertGreater(times[name], 0.2 * mean, f"{engine} {times}")
 
     def test_without_power(self):
         self.sampler("-a", "-o", "plain.bin", "--", BURN, "0.2")

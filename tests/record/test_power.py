@@ -416,6 +416,7 @@ class Readings(Tree):
 class Moments(Case):
     """The times at which sources are read."""
 
+    @tool.measured
     def test_as_often_while_the_command_waits(self):
         """Readings that are only taken with samples would be 8 ms apart, and absent while the
         command waits."""
@@ -426,9 +427,11 @@ class Moments(Case):
             self.assertEqual(done.returncode, 0, done.stderr)
             times = [r[1] for r in Profile(self.out).readings]
             steps = sorted(b - a for a, b in zip(times, times[1:]))
-            self.assertLess(steps[len(steps) // 2], 4e6, engine)
-            self.assertGreater(len(times), 100, engine)
+            with tool.measurement():
+                self.assertLess(steps[len(steps) // 2], 4e6, engine)
+                self.assertGreater(len(times), 100, engine)
 
+    @tool.measured
     def test_updates_are_located(self):
         """A counter shows the past: the energy that it counted belongs to the time up to its
         update, not up to the reading."""
@@ -445,9 +448,11 @@ class Moments(Case):
         thread.join()
         self.assertEqual(done.returncode, 0, done.stderr)
         late = sorted(time - 1000 * count for _, time, count, _ in Profile(self.out).readings[2:-1])
-        self.assertGreater(len(late), 15)
-        self.assertLess(late[-1 - len(late) // 8] - late[len(late) // 8], 10e6)  # of 50 ms
+        with tool.measurement():
+            self.assertGreater(len(late), 15)
+            self.assertLess(late[-1 - len(late) // 8] - late[len(late) // 8], 10e6)  # of 50 ms
 
+    @tool.measured
     def test_start_and_end_between_updates(self):
         """The first update counts energy from before the start, and the last energy is counted after the
         end. The run gets its parts of both."""
@@ -470,7 +475,8 @@ class Moments(Case):
         finally:
             ended.set()
             thread.join()
-        self.assertLess(statistics.median(errors), 0.04, errors)
+        with tool.measurement():
+            self.assertLess(statistics.median(errors), 0.04, errors)
 
 
 class Libraries(Case):

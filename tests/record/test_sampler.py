@@ -274,47 +274,57 @@ class Truth:
         profile = self.check_burn(3)
         self.assertEqual(len({tid for _, t in profile.samples for tid, _, _ in t}), 3)
 
+    @tool.measured
     def test_frequency(self):
         profile, _ = self.profile_of(sample("burn"), "0.5", options=["-f", "100"])
         seconds = profile.wall / 1e6 if self.engine == "ptrace" else profile.cpu() / 1e9
         ran = sum(not flags & TOTAL for *_, flags, _ in profile.sightings())
-        self.assertLess(ran, seconds * 100 + 5 * (seconds * 100) ** 0.5)
-        self.assertGreater(ran, seconds * 60 - 5 * (seconds * 100) ** 0.5)
+        with tool.measurement():
+            self.assertLess(ran, seconds * 100 + 5 * (seconds * 100) ** 0.5)
+            self.assertGreater(ran, seconds * 60 - 5 * (seconds * 100) ** 0.5)
 
+    @tool.measured
     def test_fixed_intervals_of_children(self):
         script = f"{sample('burn')} 0.3; :"
         profile, _ = self.profile_of("/bin/sh", "-c", script, options=["--interval", "fixed", "-f", "500"])
         seconds = profile.wall / 1e6 if self.engine == "ptrace" else profile.cpu() / 1e9
-        self.assertLess(sum(bool(flags & RAN) for *_, flags, _ in profile.sightings()), 1.3 * 500 * seconds + 20)
+        with tool.measurement():
+            self.assertLess(sum(bool(flags & RAN) for *_, flags, _ in profile.sightings()), 1.3 * 500 * seconds + 20)
 
     def test_short_command_has_its_cpu_time(self):
         profile, _ = self.profile_of("/bin/true", options=["-f", "1"])
         self.assertIn(len(profile.samples), (1, 2))  # one at its end; a random interval may be short
         self.assertGreater(profile.cpu(), 50e3)
 
+    @tool.measured
     def test_thread_churn(self):
         profile, done = self.profile_of(sample("threads_churn"), "1")
         threads, process = map(int, re.findall(r"\d+", done.stdout))
-        self.assertGreater(threads, 100)
+        with tool.measurement():
+            self.assertGreater(threads, 100)
         seen = {}
         for tid, _, _ in (t for _, ts in profile.samples for t in ts):
             seen[tid] = True
         if self.engine == "perf":  # ptrace does not stop very many threads: their CPU time is one total
-            self.assertGreaterEqual(len(seen), threads * 0.9)  # also from rings that two CPUs write to at once
+            with tool.measurement():
+                self.assertGreaterEqual(len(seen), threads * 0.9)  # also from rings that two CPUs write to at once
         # perf events do not count the kernel's time for the creation and end of a thread, which is
         # long on a busy machine
-        self.assertGreater(profile.cpu(), process * (0.5 if self.engine == "perf" else 0.95))
-        self.assertGreater(self.converted_cpu(), process * 0.99)
-        self.assertLess(self.converted_cpu(), process * 1.04 + 20e6)
+        with tool.measurement():
+            self.assertGreater(profile.cpu(), process * (0.5 if self.engine == "perf" else 0.95))
+            self.assertGreater(self.converted_cpu(), process * 0.99)
+            self.assertLess(self.converted_cpu(), process * 1.04 + 20e6)
 
+    @tool.measured
     def test_cpu_time_of_children(self):
         """The shell itself reports the CPU time of all processes that it created."""
         script = f"for i in 1 2 3 4 5 6 7 8 9 10; do {sample('burn')} 0.02 >&2; {PYTHON} -c 'print(1)'; done >&2; times"
         _, done = self.profile_of("/bin/bash", "-c", script)
         times = [60 * int(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", done.stdout)]
         self.assertEqual(len(times), 4)
-        self.assertGreater(self.converted_cpu() / 1e9, 0.98 * sum(times))
-        self.assertLess(self.converted_cpu() / 1e9, 1.02 * sum(times) + 0.005)
+        with tool.measurement():
+            self.assertGreater(self.converted_cpu() / 1e9, 0.98 * sum(times))
+            self.assertLess(self.converted_cpu() / 1e9, 1.02 * sum(times) + 0.005)
 
     def test_code_is_of_the_program_that_ran_it(self):
         """A program runs for a millisecond after its exec: the code at its start has the same
@@ -347,14 +357,17 @@ class Truth:
         self.assertGreater(times["worker"], 0.05)
         self.assertLess(times.get("idler", 0) + times.get("_foreign", 0), 0.005 * sum(times.values()))
 
+    @tool.measured
     def test_plugin_is_mapped(self):
         profile, _ = self.profile_of(sample("plugin"), "0.4")
         found = [m for m in profile.vmmaps if m[2] == sample("plugin_work.so")]
         self.assertEqual(len(found), 1)
         address, size, _ = found[0]
         inside = sum(d for _, pc, d in profile.deltas() if address <= pc < address + size)
-        self.assertGreater(inside, 0.8 * profile.cpu())
+        with tool.measurement():
+            self.assertGreater(inside, 0.8 * profile.cpu())
 
+    @tool.measured
     def test_library_in_place_of_another(self):
         """A PC in a mapping does not show whether another file, perhaps of the same name, has been
         mapped there since."""
@@ -392,9 +405,11 @@ class Truth:
             profile, done = self.profile_of(path, old, old, new)
             self.assertEqual(len(set(done.stdout.split())), 1, "it is mapped elsewhere: this tests nothing")
             self.assertEqual(len({m.build_id for m in profile.maps if m.path == old}), 2, profile.maps)
-        self.assertGreater(times.get("new.so", 0), times.get("old.so", 0), times)
-        self.assertGreater(times.get("old.so", 0), 0.01, times)
+        with tool.measurement():
+            self.assertGreater(times.get("new.so", 0), times.get("old.so", 0), times)
+            self.assertGreater(times.get("old.so", 0), 0.01, times)
 
+    @tool.measured
     def test_library_in_place_of_another_again_and_again(self):
         """Each sample belongs to the library that was there when it was taken, although samples are
         moved in time. A function that is in one library only at the place where the other one works
@@ -430,8 +445,9 @@ class Truth:
                     done = self.run_sampler(path, one, two, options=options)
                     self.assertEqual(len(set(done.stdout.split())), 1, "it is mapped elsewhere: this tests nothing")
                     times = self.table("function")
-                    self.assertGreater(times["work1"] + times["work2"], 0.4, times)
-                    self.assertLess(times.get("never1", 0) + times.get("never2", 0), 0.006, times)
+                    with tool.measurement():
+                        self.assertGreater(times["work1"] + times["work2"], 0.4, times)
+                        self.assertLess(times.get("never1", 0) + times.get("never2", 0), 0.006, times)
 
     def test_exec_by_the_command(self):
         profile, _ = self.profile_of("/bin/sh", "-c", f"exec {sample('burn')} 0.3")
@@ -451,6 +467,7 @@ class Truth:
         self.assertIn(os.path.realpath("/bin/sh"), [i.path for i in profile.images])
         self.assertGreater(profile.cpu(), 20e6)
 
+    @tool.measured
     def test_time_before_the_exec_of_a_thread(self):
         """The thread becomes the leader, with its id and its counters; the CPU time that it and the
         others had used remains theirs."""
@@ -479,14 +496,16 @@ class Truth:
             _, done = self.profile_of(PYTHON, "-c", script, path)
             times = self.table("function")
         before, all_used = map(float, done.stdout.split())
-        self.assertGreater(before, 0.4)
-        self.assertAlmostEqual(times["work"], all_used - before, delta=0.05, msg=times)
-        self.assertAlmostEqual(sum(times.values()), all_used, delta=0.05, msg=times)
+        with tool.measurement():
+            self.assertGreater(before, 0.4)
+            self.assertAlmostEqual(times["work"], all_used - before, delta=0.05, msg=times)
+            self.assertAlmostEqual(sum(times.values()), all_used, delta=0.05, msg=times)
 
 
 class PerfTruth(Truth, Case):
     engine = "perf"
 
+    @tool.measured
     def test_cpu_time_of_each_process(self):
         """Three processes, of which two wake each other up all the time, report the CPU time that
         the kernel counted for them. Perf events count nothing while the kernel switches between
@@ -526,9 +545,11 @@ class PerfTruth(Truth, Case):
         own = {int(pid): float(seconds) for pid, seconds in re.findall(r"(\d+) ([\d.]+)", done.stdout)}
         table = {int(pid): seconds for pid, seconds in table.items()}
         self.assertEqual(sorted(table), sorted(own))
-        self.assertLess(abs(sum(table.values()) - sum(own.values())), 0.01)
+        with tool.measurement():
+            self.assertLess(abs(sum(table.values()) - sum(own.values())), 0.01)
         for pid, seconds in own.items() if kernel_reports_ends() else ():
-            self.assertLess(abs(table[pid] - seconds), 0.01, (table, own))
+            with tool.measurement():
+                self.assertLess(abs(table[pid] - seconds), 0.01, (table, own))
 
     @tool.measured
     def test_cpu_time_of_each_thread(self):
@@ -658,6 +679,7 @@ print(sum(u.ru_nvcsw + u.ru_nivcsw for u in used))"""
 class PtraceTruth(Truth, Case):
     engine = "ptrace"
 
+    @tool.measured
     def test_no_thread_is_left_behind(self):
         """More busy threads than processors: each gets its part of them, sample by sample. Two
         threads that share a processor with another program each get a third of the CPU time of the
@@ -667,8 +689,10 @@ class PtraceTruth(Truth, Case):
                                      preexec_fn=lambda: os.sched_setaffinity(0, cpus))
         middle = {tid: cpu for _, threads in profile.samples[:len(profile.samples) // 2] for tid, _, cpu in threads}
         self.assertEqual(len(middle), len(cpus) + 1)
-        self.assertGreater(min(middle.values()), 0.15 * max(middle.values()))
+        with tool.measurement():
+            self.assertGreater(min(middle.values()), 0.15 * max(middle.values()))
 
+    @tool.measured
     def test_time_in_the_kernel(self):
         """A program that calls the kernel every 2 us is mostly stopped in its calls: without a
         correction, 99 % of its time would be in the kernel. Where a hypervisor handles a part of each
@@ -698,12 +722,15 @@ class PtraceTruth(Truth, Case):
             work, user, system = map(float, done.stdout.split())
             table = self.table("function")
         self.assertEqual(len({pid for pid, *_ in profile.ticks}), 1)
-        self.assertLess(abs(sum(u + s for _, _, u, s, _ in profile.ticks) - 1000 * (user + system)), 500 * (user + system))
+        with tool.measurement():
+            self.assertLess(abs(sum(u + s for _, _, u, s, _ in profile.ticks) - 1000 * (user + system)), 500 * (user + system))
         total = sum(table.values())
         # the truth comes from about 125 ticks, and from 500 sightings if the program has no CPU of its own
-        self.assertLess(table.get("_kernel", 0) / total, system / (user + system) + 0.15)
-        self.assertGreater(table["work"] / total, 0.7 * min(user / (user + system), work))
+        with tool.measurement():
+            self.assertLess(table.get("_kernel", 0) / total, system / (user + system) + 0.15)
+            self.assertGreater(table["work"] / total, 0.7 * min(user / (user + system), work))
 
+    @tool.measured
     def test_code_that_calls_the_kernel_beside_code_that_does_not(self):
         """A thread that is not stopped at once is seen at the end of its next system call, as if it
         had been there: its time was taken from the loop with calls, and given to the other loop."""
@@ -735,8 +762,10 @@ class PtraceTruth(Truth, Case):
             subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program], input=source, text=True, check=True)
             _, done = self.profile_of(program)
             table = self.table("function")
-        self.assertLess(abs(table["parse"] / sum(table.values()) - float(done.stdout)), 0.2, table) 
+        with tool.measurement():
+            self.assertLess(abs(table["parse"] / sum(table.values()) - float(done.stdout)), 0.2, table)
 
+    @tool.measured
     @tool.plain_only
     def test_threads_that_wait_for_a_cpu_do_not_run(self):
         """The sampler of an ordinary user competes with the threads that it samples. It often
@@ -767,8 +796,10 @@ class PtraceTruth(Truth, Case):
         table = self.table("function")
         count = sum(flag & RAN for flag, _ in Profile(self.out).seen)
         chance = 2 * (0.3 * 0.7 / count) ** 0.5  # on a slow machine, there are few samples
-        self.assertLess(table.get("_kernel", 0), (0.3 + chance) * sum(table.values()), (count, table))
+        with tool.measurement():
+            self.assertLess(table.get("_kernel", 0), (0.3 + chance) * sum(table.values()), (count, table))
 
+    @tool.measured
     @tool.plain_only
     def test_thread_that_loses_its_cpu_to_another_program(self):
         """A thread that was preempted by the sampler waits while another program runs, and stops
@@ -815,15 +846,18 @@ class PtraceTruth(Truth, Case):
         first, second = map(float, done.stdout.split())
         seen = sum(flag & RAN for flag, _ in profile.seen)
         more = len(profile.samples) - float(profile.facts["reached"]) * profile.wall / 1e6
-        self.assertGreater(more, 0.02 * seen, "no sighting has a sample of its own")
+        with tool.measurement():
+            self.assertGreater(more, 0.02 * seen, "no sighting has a sample of its own")
         middle = profile.samples[len(profile.samples) // 4:len(profile.samples) * 3 // 4]
         self.assertEqual({len(threads) for _, threads in middle}, {2})
         share, p = table["opening"] / (table["opening"] + table["closing"]), first / (first + second)
-        self.assertAlmostEqual(share, p, delta=4 * (p * (1 - p) / seen) ** 0.5 + 0.02)
+        with tool.measurement():
+            self.assertAlmostEqual(share, p, delta=4 * (p * (1 - p) / seen) ** 0.5 + 0.02)
         waits = [(pc, flags) for _, _, pc, _, flags, _ in profile.sightings() if not flags & (RAN | TOTAL)]
         asleep = collections.Counter(pc for pc, _ in waits).most_common(1)[0][0]
         preempted = [pc for pc, flags in waits if flags & PREEMPTED]
-        self.assertGreater(len(preempted), 5)
+        with tool.measurement():
+            self.assertGreater(len(preempted), 5)
         self.assertNotIn(asleep, preempted, "woken, but not on a CPU yet: it was not preempted there")
 
     @unittest.skipUnless(os.uname().machine == "x86_64", "the first argument of a call is lost elsewhere")
@@ -936,14 +970,17 @@ class PtraceTruth(Truth, Case):
         self.assertGreater(here, 500)
         self.assertLess(elsewhere, 0.04 * here, "some, as without the sampler: those that arrive while the main thread handles one")
 
+    @tool.measured
     def test_threads_that_wait_are_left_alone(self):
         """A stop would wake them: they would use CPU time that they do not use without a sampler,
         and waits would return EINTR."""
         profile, done = self.profile_of(sample("waiters"), "1")
-        self.assertLess(int(done.stdout), 20)
+        with tool.measurement():
+            self.assertLess(int(done.stdout), 20)
         leader = min(tid for tid, _, _ in profile.deltas())  # the oldest; it may lack the first sample
         waited = sum(cpu for tid, _, cpu in profile.deltas() if tid != leader)
-        self.assertLess(waited, 0.005 * profile.cpu())
+        with tool.measurement():
+            self.assertLess(waited, 0.005 * profile.cpu())
         middle = profile.samples[len(profile.samples) // 2][1]
         self.assertEqual(len(middle), 10)
         libc = next(m for m in profile.vmmaps if "libc.so" in m[2])
@@ -1333,13 +1370,16 @@ class Attach:
         self.assertEqual(self.threads_seen(), threads)
         self.assertEqual(program.wait(LIMIT), 0)
 
+    @tool.measured
     def test_many_threads(self):
         program = self.begin("2", "40")
         done = self.attach(str(program.pid), "--duration", "0.8")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertGreater(len(self.threads_seen()), 8)
+        with tool.measurement():
+            self.assertGreater(len(self.threads_seen()), 8)
         profile = Profile(self.out)
-        self.assertLess(profile.cpu() / 1e3, 1.15 * os.cpu_count() * profile.wall, "since all are attached to")
+        with tool.measurement():
+            self.assertLess(profile.cpu() / 1e3, 1.15 * os.cpu_count() * profile.wall, "since all are attached to")
 
     def test_one_thread(self):
         program = self.begin("2", "3")
@@ -1375,6 +1415,7 @@ class Attach:
             self.assertRegex(done.stderr, "--attach must be PID")
 
 
+    @tool.measured
     def test_first_thread_has_ended(self):
         """The first thread remains as a zombie, without mappings; the sampler still attaches to the
         process."""
@@ -1417,8 +1458,9 @@ class Attach:
             self.assertEqual((running.wait(LIMIT), programs[1].wait(LIMIT)), (0, 0))
             times = self.table("function")
         self.assertEqual([text for (image, _), text in Profile(self.out).jits.items()], [b"1000 10 generated\n"])
-        self.assertGreater(times.get("worker", 0), 0.05, times)
-        self.assertLess(times.get("_foreign", 0), 0.02, times)
+        with tool.measurement():
+            self.assertGreater(times.get("worker", 0), 0.05, times)
+            self.assertLess(times.get("_foreign", 0), 0.02, times)
 
 
 class PerfAttach(Attach, Case):

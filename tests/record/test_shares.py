@@ -105,6 +105,7 @@ class Shares(unittest.TestCase):
         true, rows = self.rows(*arguments, **more)
         return true, {name: row["time"] for name, row in rows.items()}
 
+    @tool.measured
     def test_what_follows_a_wait(self):
         """The start of a burst is sampled as often as its end: if half a millisecond after each
         wait were missed, the first half would be shown as 30 % of both."""
@@ -114,8 +115,9 @@ class Shares(unittest.TestCase):
                 share = shown["opening"] / (shown["opening"] + shown["closing"])
                 expected = true["opening"] / (true["opening"] + true["closing"])
                 error = 4 * (0.25 / (1000 * (true["opening"] + true["closing"]))) ** 0.5
-                self.assertLess(error, 0.1)
-                self.assertAlmostEqual(share, expected, delta=error)
+                with tool.measurement():
+                    self.assertLess(error, 0.1)
+                    self.assertAlmostEqual(share, expected, delta=error)
 
     @tool.plain_only
     @tool.measured
@@ -203,6 +205,7 @@ class Shares(unittest.TestCase):
             with tool.measurement(), self.subTest(attached=attached):
                 self.assertLess(abs(error), 0.05)
 
+    @tool.measured
     def test_periods_change_on_one_cpu(self):
         """A sampler that shares a CPU with the program finds it stopped already; still, no period
         lasts for a whole run, in which it could beat with a loop of the program. A tenth of the
@@ -214,9 +217,11 @@ class Shares(unittest.TestCase):
             rows = run([os.path.join(BUILD, "pbin-dump"), "--samples", "--format=csv", pbin]).stdout.splitlines()
         at = rows[0].split(",").index("cpu_time [s]")
         times = sorted(float(t) for t in (row.split(",")[at] for row in rows[1:]) if t not in ("", "0"))
-        self.assertGreater(len(times), 500)
-        self.assertLess(times[len(times) // 10], 0.9 * times[len(times) // 2])
+        with tool.measurement():
+            self.assertGreater(len(times), 500)
+            self.assertLess(times[len(times) // 10], 0.9 * times[len(times) // 2])
 
+    @tool.measured
     def test_system_calls_of_a_program_that_sleeps(self):
         """On the CPU of the sampler, a thread that was woken together with it looks as if it had
         been preempted in its sleep. A thread that was preempted in another call still counts: none
@@ -227,9 +232,11 @@ class Shares(unittest.TestCase):
         del true["asleep"]
         p, used = true["reading"] / sum(true.values()), sum(true.values())
         error = 4 * (p * (1 - p) / (400 * used)) ** 0.5  # samples in which another program has the CPU show nothing
-        self.assertLess(error, 0.8 * p)
+        with tool.measurement():
+            self.assertLess(error, 0.8 * p)
         reading = sum(time for name, time in shown.items() if "read" in name)
-        self.assertAlmostEqual(reading / (reading + shown["opening"] + shown["closing"]), p, delta=error)
+        with tool.measurement():
+            self.assertAlmostEqual(reading / (reading + shown["opening"] + shown["closing"]), p, delta=error)
 
     def compete(self):
         """Three programs that use all the CPU time that they get."""
@@ -238,6 +245,7 @@ class Shares(unittest.TestCase):
             self.addCleanup(other.wait)
             self.addCleanup(other.kill)
 
+    @tool.measured
     @tool.plain_only
     def test_what_follows_a_wait_for_a_cpu(self):
         """The thread wakes up, and waits for a CPU. A period that begins with its burst would miss
@@ -246,9 +254,11 @@ class Shares(unittest.TestCase):
         true, shown = self.sample("perf", "bursts", 200, 800000, 1000, before=["nice", "-n", "10"])
         used = true["opening"] + true["closing"]
         error = 4 * (0.25 / (1000 * used)) ** 0.5
-        self.assertLess(error, 0.13)
-        self.assertAlmostEqual(shown["opening"] / (shown["opening"] + shown["closing"]), true["opening"] / used, delta=error)
+        with tool.measurement():
+            self.assertLess(error, 0.13)
+            self.assertAlmostEqual(shown["opening"] / (shown["opening"] + shown["closing"]), true["opening"] / used, delta=error)
 
+    @tool.measured
     @tool.plain_only
     def test_sleep_while_others_compete(self):
         """A thread that stops late, because it waits for a CPU, is not seen there during the whole
@@ -256,12 +266,14 @@ class Shares(unittest.TestCase):
         self.compete()
         true, shown = self.sample("ptrace", "bursts", 20, 8000000, 80000, options=["--wall-time"])
         asleep = sum(time for name, time in shown.items() if "sleep" in name)
-        self.assertAlmostEqual(asleep, true["asleep"], delta=0.1 * true["asleep"])
+        with tool.measurement():
+            self.assertAlmostEqual(asleep, true["asleep"], delta=0.1 * true["asleep"])
 
+    @tool.measured
     def test_page_faults(self):
         """Page faults are time in the kernel, of the function that touches new memory. A hypervisor
         that replaces page tables by its own handles a part of each fault, which then seems to be time
-        of the function."""
+        of the function, or of the kernel."""
         for engine, record in tool.some((("perf", ()), ("ptrace", ()), ("ptrace", ("-a",))), 2):
             with self.subTest(engine, record=record):
                 true, shown = self.sample(engine, "faults", 4000, 64, 120000, record=record)
@@ -273,11 +285,15 @@ class Shares(unittest.TestCase):
                     hidden = 0
                 p -= hidden
                 error = 4 * (p * (1 - p) / ticks) ** 0.5
-                self.assertAlmostEqual(shown["_kernel"] / sum(shown.values()), p, delta=error)
+                with tool.measurement():
+                    self.assertGreater(shown["_kernel"] / sum(shown.values()), p - error)
+                    self.assertLess(shown["_kernel"] / sum(shown.values()), p + hidden + error)
                 more = (hidden and hidden + error) * used
                 # without the page faults: 0.01 of both
-                self.assertLess(shown.get("touching", 0), 0.2 / 0.8 * shown["computing"] + more)
+                with tool.measurement():
+                    self.assertLess(shown.get("touching", 0), 0.2 / 0.8 * shown["computing"] + more)
 
+    @tool.measured
     def test_short_threads(self):
         """Most threads end before they are sampled: the threads that are seen stand for them."""
         for engine in ("perf", "ptrace"):
@@ -295,12 +311,15 @@ class Shares(unittest.TestCase):
                 used = float(done.stdout.split()[1]) / 1e9
                 both = [rows[name]["time"] for name in ("short_30", "short_70")]
                 samples = sum(rows[name]["samples"] for name in ("short_30", "short_70"))
-                self.assertGreater(samples, 100)
-                self.assertLess(abs(sum(both) / used - 1), 0.5)  # a busy machine sees fewer of such threads
+                with tool.measurement():
+                    self.assertGreater(samples, 100)
+                    self.assertLess(abs(sum(both) / used - 1), 0.5)  # a busy machine sees fewer of such threads
                 # the first 20 of 300 us are not sampled, and each stop takes longer with sanitizers
                 unseen = 0.15 if tool.is_asan() else 0.04
-                self.assertLess(abs(both[0] / sum(both) - 0.3), unseen + 4 * (0.3 * 0.7 / samples) ** 0.5)
+                with tool.measurement():
+                    self.assertLess(abs(both[0] / sum(both) - 0.3), unseen + 4 * (0.3 * 0.7 / samples) ** 0.5)
 
+    @tool.measured
     def test_begin_of_threads(self):
         """A thread inherits the period of its creator: a period that the creator has not used up is
         long, and one that it has just drawn is not short. Only a fifth of these threads was
@@ -308,10 +327,12 @@ class Shares(unittest.TestCase):
         true, rows = self.rows("perf", "short_threads", 500, 400, 2000, record=["--max-overhead", "0"])
         both = [rows[name]["samples"] if name in rows else 0 for name in ("short_30", "short_70")]
         expected = 1000 * true["short"]
-        self.assertGreater(sum(both), 0.55 * expected)
-        self.assertLess(sum(both), 1.5 * expected)
-        self.assertAlmostEqual(both[0] / sum(both), 0.3, delta=0.02 + 4 * (0.3 * 0.7 / sum(both)) ** 0.5)
+        with tool.measurement():
+            self.assertGreater(sum(both), 0.55 * expected)
+            self.assertLess(sum(both), 1.5 * expected)
+            self.assertAlmostEqual(both[0] / sum(both), 0.3, delta=0.02 + 4 * (0.3 * 0.7 / sum(both)) ** 0.5)
 
+    @tool.measured
     @tool.plain_only
     def test_attach_to_a_program_of_short_threads(self):
         """The CPU time that threads use in the kernel at their beginning and end is in the table.
@@ -331,7 +352,8 @@ class Shares(unittest.TestCase):
             run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
             table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--format=json", pbin]).stdout)
         used = used.ru_utime + used.ru_stime
-        self.assertAlmostEqual(table["total"]["time"], used, delta=0.015 * used + 0.005)
+        with tool.measurement():
+            self.assertAlmostEqual(table["total"]["time"], used, delta=0.015 * used + 0.005)
 
     @tool.plain_only
     @tool.measured
@@ -558,14 +580,16 @@ class Shares(unittest.TestCase):
         run(["gcc", "-O1", "-pthread", f"-DFOURS={fours}", f"-DTURNS={turns}", "-x", "c", "-o", program, "-"], input=source)
         return program
 
+    @tool.measured
     @tool.plain_only
     def test_long_thread_beside_short_ones(self):
         """When threads end, the kernel writes to the rings of other CPUs; in half of the runs,
         their samples were lost."""
         with tempfile.TemporaryDirectory() as folder:
             true, shown = self.sample("perf", self.mixed(folder))
-        self.assertAlmostEqual(shown["one"] / true["one"], 1, delta=0.1)
-        self.assertAlmostEqual(shown["many"] / true["many"], 1, delta=0.4)  # the kernel's time for creations is added
+        with tool.measurement():
+            self.assertAlmostEqual(shown["one"] / true["one"], 1, delta=0.1)
+            self.assertAlmostEqual(shown["many"] / true["many"], 1, delta=0.4)  # the kernel's time for creations is added
 
     @tool.plain_only
     def test_short_threads_never_run_what_a_long_one_does(self):
@@ -582,6 +606,7 @@ class Shares(unittest.TestCase):
         self.assertGreater(rows["many", "many"], 0)
         self.assertEqual(rows.get(("many", "one"), 0), 0)
 
+    @tool.measured
     def test_short_threads_have_their_names(self):
         """The threads set their names first. Samples are moved a little, but not to a time at which
         their thread had another name."""
@@ -592,9 +617,11 @@ class Shares(unittest.TestCase):
             table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "comm,function", "--format=json", pbin]).stdout)
         times = {(r["comm"], r["function"]): r["time"] for r in table["rows"]}
         unnamed = sum(ns for (comm, function), ns in times.items() if comm != "many" and function == "many")
-        self.assertGreater(times["many", "many"], 0)
-        self.assertLess(unnamed, 0.02 * times["many", "many"])
+        with tool.measurement():
+            self.assertGreater(times["many", "many"], 0)
+            self.assertLess(unnamed, 0.02 * times["many", "many"])
 
+    @tool.measured
     @tool.plain_only
     def test_very_short_threads_come_and_go(self):
         """If the period were as short as the cost of a sample, the creating thread would be kept in
@@ -609,7 +636,8 @@ class Shares(unittest.TestCase):
                 _, status, used = os.wait4(pid, 0)
                 self.assertEqual(status, 0)
                 costs[-1].append(used.ru_utime + used.ru_stime)
-        self.assertLess(max(costs[1]), 8 * sorted(costs[0])[2], costs)
+        with tool.measurement():
+            self.assertLess(max(costs[1]), 8 * sorted(costs[0])[2], costs)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The output of tests/run, the tests that it runs, and which runs of a tool look for leaks.
 
 SPDX-License-Identifier: MIT"""
+import argparse
 import importlib.machinery
 import io
 import json
@@ -57,24 +58,31 @@ class Measured(tool.Case):
         del self.again  # nothing was measured here
 
 
+def runner():
+    """tests/run as a module."""
+    return importlib.machinery.SourceFileLoader("runner", os.path.join(sources.ROOT, "tests", "run")).load_module()
+
+
 class Stolen(unittest.TestCase):
     """Tests that fail while the host of a virtual machine takes CPU time."""
 
     class Planted(unittest.TestCase):
-        fails = []
+        fails, error = [], AssertionError
 
         def test(self):
             with self.subTest("part"):
-                self.assertEqual(self.fails.pop(0), 0)
+                value = self.fails.pop(0)
+                if value != 0:
+                    raise self.error(f"{value} != 0")
 
     def events(self, fails, stolen, measures=True):
         """What is reported of a test that fails in order of FAILS, while the host takes STOLEN seconds."""
-        runner = importlib.machinery.SourceFileLoader("runner", os.path.join(sources.ROOT, "tests", "run")).load_module()
+        module = runner()
         taken = iter(float(i) for i in range(100))
-        with mock.patch.object(runner.Machine, "stolen", lambda _: next(taken) * stolen):
+        with mock.patch.object(module.Machine, "stolen", lambda _: next(taken) * stolen):
             self.Planted.fails, pipe = list(fails), io.StringIO()
             test = self.Planted("test")
-            unittest.TestSuite([test]).run(runner.Events(pipe, [test], measures))
+            unittest.TestSuite([test]).run(module.Events(pipe, [test], measures))
         events = [json.loads(line) for line in pipe.getvalue().splitlines()]
         return [kind for kind, *_ in events if kind != "step"], events[-1][2]
 
@@ -88,6 +96,46 @@ class Stolen(unittest.TestCase):
             kinds, why = self.events([1, 0], **more)
             self.assertEqual(kinds, ["start", "failed"])
             self.assertIn("1 != 0", why)
+
+    def test_measurement(self):
+        with mock.patch.object(self.Planted, "error", tool.Spoiled):
+            self.assertEqual(self.events([1], 0)[0], ["start", "spoiled"])
+            self.assertEqual(self.events([1, 2, 3], 9)[0], ["start", "spoiled"])
+
+
+class Alone(unittest.TestCase):
+    """A spoiled measurement is made again after all other tests, and decides."""
+
+    class Job:
+        id = "record/test_planted.py"
+
+        def __init__(self, results):
+            self.results = results
+
+        def names(self, _env):
+            return ["record/test_planted.Case.test", "record/test_planted.Case.test_more"]
+
+        def run(self, options, _env, _scratch):
+            assert options.k == "record/test_planted.Case.test"
+            return self.results
+
+    def repeat(self, *found):
+        """Status and reason after a repetition that gives FOUND: (name, status, why), ..."""
+        module = runner()
+        job = self.Job([module.Result(*f) for f in found])
+        spoiled = module.Result("record/test_planted.Case.test", "spoiled", "Traceback\ntool.Spoiled: 1 != 0\n")
+        result = module.alone(job, spoiled, argparse.Namespace(k="", timeout=9), "build")
+        self.assertEqual(result.name, spoiled.name)
+        return result.status, result.why
+
+    def test_decides(self):
+        name, first = "record/test_planted.Case.test", "beside other tests: tool.Spoiled: 1 != 0"
+        self.assertEqual(self.repeat((name, "passed", "")), ("passed", first))
+        self.assertEqual(self.repeat((name, "passed", ""), (name + "_more", "failed", "other")), ("passed", first))
+        self.assertEqual(self.repeat((name, "spoiled", "2 != 0")), ("failed", first + "\n2 != 0"))
+        self.assertEqual(self.repeat((name, "failed", "hang")), ("failed", first + "\nhang"))
+        self.assertEqual(self.repeat((name, "passed", ""), (self.Job.id, "failed", "leak")), ("failed", first + "\nleak"))
+        self.assertEqual(self.repeat(), ("failed", first))
 
 
 class Leaks(tool.Case):
