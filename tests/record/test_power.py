@@ -17,6 +17,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tool  # noqa: E402
 from profile_reader import Profile  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
