@@ -176,7 +176,8 @@ def kill_group(process):
 
 
 class Spoiled(AssertionError):
-    """A measurement failed that other programs on the machine can spoil."""
+    """A measurement failed that other programs on the machine can spoil. The runner repeats the test
+    when no other test runs."""
 
 
 @contextlib.contextmanager
@@ -186,21 +187,6 @@ def measurement():
         yield
     except AssertionError as failure:
         raise Spoiled(str(failure)) from failure
-
-
-def measured(check):
-    """For a method that uses measurement(): it fails if it is spoiled three times in a row; the
-    runner then repeats it when no other test runs. Any other failure counts at once. Failures that
-    later passed are listed in `again`, for the runner to print."""
-    @functools.wraps(check)
-    def method(self, *arguments):
-        for _ in range(2):
-            try:
-                return check(self, *arguments)
-            except Spoiled as failure:
-                self.again = getattr(self, "again", []) + [str(failure)]
-        return check(self, *arguments)
-    return method
 
 
 def shared_folder(case):

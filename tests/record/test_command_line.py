@@ -50,7 +50,6 @@ class Summary(Case):
                                       r"(sampler: counting at its context switches cost .* of CPU time\n)?\Z")
         self.assertEqual(self.sampler("-q", "--", BURN, "0.05").stderr, "")
 
-    @tool.measured
     def test_the_limit_of_the_cost(self):
         """The sampler reports why a rate was not reached; without a limit, the rate is much
         higher."""
@@ -64,7 +63,6 @@ class Summary(Case):
         with tool.measurement():
             self.assertGreater(rates[1], 2 * rates[0])
 
-    @tool.measured
     def test_interrupts_cost(self):
         """Interrupts count for the limit; on a fast machine, the sampler's own CPU time alone would
         not exceed it."""
@@ -79,7 +77,6 @@ class Summary(Case):
             self.assertLess(rate, 16000)
         self.assertIn("sampler: the rate was reduced: sampling may cost at most 0.5 % (--max-overhead)\n", done.stderr)
 
-    @tool.measured
     def test_cost_of_long_interrupts(self):
         """Interrupts do not cost more than the CPU time of the command. Where one took longer than the
         period with which it was measured, several counted as one: 1.1 s of 1 s."""
@@ -91,7 +88,6 @@ class Summary(Case):
         with tool.measurement():
             self.assertLess(cost, 0.8 * 1, done.stderr)
 
-    @tool.measured
     @unittest.skipUnless(os.getuid() == 0, "takes the right to sample the kernel")
     def test_kernel_that_may_not_be_sampled(self):
         """The summary reports the time of the kernel unless it is little. The table shows it, as the
@@ -248,7 +244,6 @@ class Aggregate(Case):
                               env=dict(os.environ, PATH=BUILD + ":" + os.environ["PATH"])).stdout
         return {row["function"]: row for row in csv.DictReader(io.StringIO(text))}
 
-    @tool.measured
     def check(self, engine):
         with open(os.path.join(self.folder, "w"), "w") as file:
             file.write("4\n")
@@ -288,7 +283,6 @@ class Aggregate(Case):
     def test_ptrace(self):
         self.check("ptrace")
 
-    @tool.measured
     def test_short_processes(self):
         """With perf, samples of short processes arrive after they have ended. Without random
         addresses, the processes share their mappings."""
@@ -302,7 +296,6 @@ class Aggregate(Case):
                 self.assertGreater(sum(int(rows[name]["samples"]) for name in rows if name.startswith("burn_")), 0.6 * total, rows)
                 self.assertLess(int(rows.get("_foreign", {"samples": 0})["samples"]), 0.02 * total, rows)
 
-    @tool.measured
     def test_files_at_the_same_place(self):
         """Different programs, and different files with the same name; if the build-id is unknown,
         the first of these has no name."""

@@ -111,7 +111,6 @@ class Energy(tool.Case):
             with self.subTest(hertz):
                 self.check_times(hertz)
 
-    @tool.measured
     def check_times(self, hertz):
         truth, table = self.record(2.5, 3, 4, 5, period_ms=1,  # with few samples, the error of sampling would be larger
                                    options=["--engine", "perf", "-f", str(hertz), "--max-overhead", "0"])
@@ -124,7 +123,6 @@ class Energy(tool.Case):
                 self.assertAlmostEqual(rows["phase_10"]["time"] / rows["phase_20"]["time"],
                                        2 * truth["phase_10"] / truth["phase_20"], delta=0.05)
 
-    @tool.measured
     def check(self, engine):
         truth, table = self.record(2.5, 30, 40, 20, period_ms=10, options=["--engine", engine])
         used = truth["phase_10"] / 10 + truth["phase_20"] / 20
@@ -145,7 +143,6 @@ class Energy(tool.Case):
                 with tool.measurement():
                     self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules + min(row["fit_ci95"], 0.2 * joules), msg=name)
 
-    @tool.measured
     def test_threads_at_a_low_rate_keep_their_own_cpu_time(self):
         """With the engine perf, CPU time is divided among threads in windows, which a fast counter makes so short
         that they have samples of one thread only. One of two threads that always run was 155 to 240 ms ahead of its

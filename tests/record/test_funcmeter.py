@@ -521,7 +521,6 @@ class Profiles(Case):
                               stdout=subprocess.PIPE, text=True, check=True)
         return list(csv.DictReader(done.stdout.splitlines()))
 
-    @tool.measured
     def test_calls_and_times(self):
         program = self.build("calls", CALLS)
         pattern = "calls:" + "|".join(EXPECTED)
@@ -535,7 +534,6 @@ class Profiles(Case):
         both = self.shown("out.pbin", "out.pbin", "--mode", "add")
         self.assertEqual({r["function"]: int(r["entries"]) for r in both}, {k: 2 * v[0] for k, v in EXPECTED.items()})
 
-    @tool.measured
     def test_measures(self):
         """The ways in which calls ended, and a distribution with as many times as calls that
         returned."""
@@ -686,7 +684,6 @@ class Callers(Case):
 
 
 class Times(Case):
-    @tool.measured
     def test_known_times(self):
         program = self.build("calls", CALLS)
         rows, _ = self.rows("calls:rest|spin|main", "--", program, "1", status=3)
@@ -719,7 +716,6 @@ class Times(Case):
         used = after.ru_utime + after.ru_stime - usage.ru_utime - usage.ru_stime
         self.assertLess(float(rows[0]["inclusive [s]"]), used)
 
-    @tool.measured
     def test_cpu_time_of_a_clock_that_gets_slower(self):
         """System calls are filtered after the start, so that a hook costs more than before. The
         program prints the CPU time of a call [ns], computed from calls that are not hooked."""

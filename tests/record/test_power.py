@@ -417,7 +417,6 @@ class Readings(Tree):
 class Moments(Case):
     """The times at which sources are read."""
 
-    @tool.measured
     def test_as_often_while_the_command_waits(self):
         """Readings that are only taken with samples would be 8 ms apart, and absent while the
         command waits."""
@@ -432,7 +431,6 @@ class Moments(Case):
                 self.assertLess(steps[len(steps) // 2], 4e6, engine)
                 self.assertGreater(len(times), 100, engine)
 
-    @tool.measured
     def test_updates_are_located(self):
         """A counter shows the past: the energy that it counted belongs to the time up to its
         update, not up to the reading."""
@@ -453,7 +451,6 @@ class Moments(Case):
             self.assertGreater(len(late), 15)
             self.assertLess(late[-1 - len(late) // 8] - late[len(late) // 8], 10e6)  # of 50 ms
 
-    @tool.measured
     def test_start_and_end_between_updates(self):
         """The first update counts energy from before the start, and the last energy is counted after the
         end. The run gets its parts of both."""

@@ -239,7 +239,6 @@ class Truth:
     def converted_cpu(self):
         return 1e9 * sum(self.table("process").values())
 
-    @tool.measured
     def check_burn(self, threads):
         profile, done = self.profile_of(sample("burn"), "-v", "0.8" if tool.is_asan() else "1.5", str(threads))
         count, entries, last = dict.fromkeys(self.NAMES + ("other",), 0), dict.fromkeys(self.NAMES + ("other",), 0), {}
@@ -274,7 +273,6 @@ class Truth:
         profile = self.check_burn(3)
         self.assertEqual(len({tid for _, t in profile.samples for tid, _, _ in t}), 3)
 
-    @tool.measured
     def test_frequency(self):
         profile, _ = self.profile_of(sample("burn"), "0.5", options=["-f", "100"])
         seconds = profile.wall / 1e6 if self.engine == "ptrace" else profile.cpu() / 1e9
@@ -283,7 +281,6 @@ class Truth:
             self.assertLess(ran, seconds * 100 + 5 * (seconds * 100) ** 0.5)
             self.assertGreater(ran, seconds * 60 - 5 * (seconds * 100) ** 0.5)
 
-    @tool.measured
     def test_fixed_intervals_of_children(self):
         script = f"{sample('burn')} 0.3; :"
         profile, _ = self.profile_of("/bin/sh", "-c", script, options=["--interval", "fixed", "-f", "500"])
@@ -296,7 +293,6 @@ class Truth:
         self.assertIn(len(profile.samples), (1, 2))  # one at its end; a random interval may be short
         self.assertGreater(profile.cpu(), 50e3)
 
-    @tool.measured
     def test_thread_churn(self):
         profile, done = self.profile_of(sample("threads_churn"), "1")
         threads, process = map(int, re.findall(r"\d+", done.stdout))
@@ -315,7 +311,6 @@ class Truth:
             self.assertGreater(self.converted_cpu(), process * 0.99)
             self.assertLess(self.converted_cpu(), process * 1.04 + 20e6)
 
-    @tool.measured
     def test_cpu_time_of_children(self):
         """The shell itself reports the CPU time of all processes that it created."""
         script = f"for i in 1 2 3 4 5 6 7 8 9 10; do {sample('burn')} 0.02 >&2; {PYTHON} -c 'print(1)'; done >&2; times"
@@ -357,7 +352,6 @@ class Truth:
         self.assertGreater(times["worker"], 0.05)
         self.assertLess(times.get("idler", 0) + times.get("_foreign", 0), 0.005 * sum(times.values()))
 
-    @tool.measured
     def test_plugin_is_mapped(self):
         profile, _ = self.profile_of(sample("plugin"), "0.4")
         found = [m for m in profile.vmmaps if m[2] == sample("plugin_work.so")]
@@ -367,7 +361,6 @@ class Truth:
         with tool.measurement():
             self.assertGreater(inside, 0.8 * profile.cpu())
 
-    @tool.measured
     def test_library_in_place_of_another(self):
         """A PC in a mapping does not show whether another file, perhaps of the same name, has been
         mapped there since."""
@@ -409,7 +402,6 @@ class Truth:
             self.assertGreater(times.get("new.so", 0), times.get("old.so", 0), times)
             self.assertGreater(times.get("old.so", 0), 0.01, times)
 
-    @tool.measured
     def test_library_in_place_of_another_again_and_again(self):
         """Each sample belongs to the library that was there when it was taken, although samples are
         moved in time. A function that is in one library only at the place where the other one works
@@ -467,7 +459,6 @@ class Truth:
         self.assertIn(os.path.realpath("/bin/sh"), [i.path for i in profile.images])
         self.assertGreater(profile.cpu(), 20e6)
 
-    @tool.measured
     def test_time_before_the_exec_of_a_thread(self):
         """The thread becomes the leader, with its id and its counters; the CPU time that it and the
         others had used remains theirs."""
@@ -505,7 +496,6 @@ class Truth:
 class PerfTruth(Truth, Case):
     engine = "perf"
 
-    @tool.measured
     def test_cpu_time_of_each_process(self):
         """Three processes, of which two wake each other up all the time, report the CPU time that
         the kernel counted for them. Perf events count nothing while the kernel switches between
@@ -551,7 +541,6 @@ class PerfTruth(Truth, Case):
             with tool.measurement():
                 self.assertLess(abs(table[pid] - seconds), 0.01, (table, own))
 
-    @tool.measured
     def test_cpu_time_of_each_thread(self):
         """Threads that wake up 5000, 1600 and 700 times per second, and one that seldom does, know
         their CPU times. Perf events count nothing while the kernel switches from one to another:
@@ -592,7 +581,7 @@ class PerfTruth(Truth, Case):
         self.assertEqual(len(own), 4)
         for tid, seconds in own.items():
             with tool.measurement():
-                self.assertLess(abs(table[tid] - seconds), 0.04 * seconds, (table, own))
+                self.assertLess(abs(table[tid] - seconds), 0.06 * seconds, (table, own))
 
     # Computes for 2 to 8 ms and sleeps for 3 ms, in turn; every 5 ms, another thread writes the CPU time of the process [us].
     WRITER = """#define _GNU_SOURCE
@@ -624,7 +613,6 @@ class PerfTruth(Truth, Case):
                     return 0; }"""
 
     @tool.plain_only
-    @tool.measured
     def test_cpu_time_at_new_values_of_power(self):
         with tempfile.TemporaryDirectory() as folder:
             program, counter = os.path.join(folder, "writer"), os.path.join(folder, "counter")
@@ -654,7 +642,6 @@ os.wait()
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print(sum(u.ru_nvcsw + u.ru_nivcsw for u in used))"""
 
-    @tool.measured
     def test_switches_between_threads(self):
         """The cost of switches is in the summary and in the time in the sampler; samplers pause
         when it is too high."""
@@ -679,7 +666,6 @@ print(sum(u.ru_nvcsw + u.ru_nivcsw for u in used))"""
 class PtraceTruth(Truth, Case):
     engine = "ptrace"
 
-    @tool.measured
     def test_no_thread_is_left_behind(self):
         """More busy threads than processors: each gets its part of them, sample by sample. Two
         threads that share a processor with another program each get a third of the CPU time of the
@@ -692,7 +678,6 @@ class PtraceTruth(Truth, Case):
         with tool.measurement():
             self.assertGreater(min(middle.values()), 0.15 * max(middle.values()))
 
-    @tool.measured
     def test_time_in_the_kernel(self):
         """A program that calls the kernel every 2 us is mostly stopped in its calls: without a
         correction, 99 % of its time would be in the kernel. Where a hypervisor handles a part of each
@@ -730,7 +715,6 @@ class PtraceTruth(Truth, Case):
             self.assertLess(table.get("_kernel", 0) / total, system / (user + system) + 0.15)
             self.assertGreater(table["work"] / total, 0.7 * min(user / (user + system), work))
 
-    @tool.measured
     def test_code_that_calls_the_kernel_beside_code_that_does_not(self):
         """A thread that is not stopped at once is seen at the end of its next system call, as if it
         had been there: its time was taken from the loop with calls, and given to the other loop."""
@@ -765,7 +749,6 @@ class PtraceTruth(Truth, Case):
         with tool.measurement():
             self.assertLess(abs(table["parse"] / sum(table.values()) - float(done.stdout)), 0.2, table)
 
-    @tool.measured
     @tool.plain_only
     def test_threads_that_wait_for_a_cpu_do_not_run(self):
         """The sampler of an ordinary user competes with the threads that it samples. It often
@@ -799,7 +782,6 @@ class PtraceTruth(Truth, Case):
         with tool.measurement():
             self.assertLess(table.get("_kernel", 0), (0.3 + chance) * sum(table.values()), (count, table))
 
-    @tool.measured
     @tool.plain_only
     def test_thread_that_loses_its_cpu_to_another_program(self):
         """A thread that was preempted by the sampler waits while another program runs, and stops
@@ -970,7 +952,6 @@ class PtraceTruth(Truth, Case):
         self.assertGreater(here, 500)
         self.assertLess(elsewhere, 0.04 * here, "some, as without the sampler: those that arrive while the main thread handles one")
 
-    @tool.measured
     def test_threads_that_wait_are_left_alone(self):
         """A stop would wake them: they would use CPU time that they do not use without a sampler,
         and waits would return EINTR."""
@@ -1370,7 +1351,6 @@ class Attach:
         self.assertEqual(self.threads_seen(), threads)
         self.assertEqual(program.wait(LIMIT), 0)
 
-    @tool.measured
     def test_many_threads(self):
         program = self.begin("2", "40")
         done = self.attach(str(program.pid), "--duration", "0.8")
@@ -1415,7 +1395,6 @@ class Attach:
             self.assertRegex(done.stderr, "--attach must be PID")
 
 
-    @tool.measured
     def test_first_thread_has_ended(self):
         """The first thread remains as a zombie, without mappings; the sampler still attaches to the
         process."""

@@ -68,12 +68,10 @@ class Shares(unittest.TestCase):
         self.assertAlmostEqual(table["total"]["energy"], joules, delta=1e-9 * joules)
         self.assertAlmostEqual(sum(r["energy"] for r in table["rows"]), joules, delta=1e-9 * joules)
 
-    @tool.measured
     def test_one_thread(self):
         self.check(1)
 
     @tool.plain_only
-    @tool.measured
     def test_three_threads(self):
         self.check(3)
 
@@ -105,7 +103,6 @@ class Shares(unittest.TestCase):
         true, rows = self.rows(*arguments, **more)
         return true, {name: row["time"] for name, row in rows.items()}
 
-    @tool.measured
     def test_what_follows_a_wait(self):
         """The start of a burst is sampled as often as its end: if half a millisecond after each
         wait were missed, the first half would be shown as 30 % of both."""
@@ -120,7 +117,6 @@ class Shares(unittest.TestCase):
                     self.assertAlmostEqual(share, expected, delta=error)
 
     @tool.plain_only
-    @tool.measured
     def test_halves_of_a_burst(self):
         """If a period changes in a burst, or a window ends in it, the code before the next wait
         does not get less time. It got 0.27 to 0.43 % less for the second half. At 10 kHz, 0.3 % would
@@ -157,7 +153,6 @@ class Shares(unittest.TestCase):
             self.assertAlmostEqual(shown["opening"] / (shown["opening"] + shown["closing"]), first / (first + second), delta=delta)
 
     @tool.plain_only
-    @tool.measured
     def test_programs_that_share_cpus(self):
         """Four programs on two CPUs: when one goes to sleep, the sampler of an ordinary user gets a
         CPU, and sees where the others are at that moment. The first half of bursts got 1 to 3 % too
@@ -166,7 +161,6 @@ class Shares(unittest.TestCase):
             self.check_bursts("ptrace", "%s 120 2000000 5000", 4, 0.01, "--max-overhead", "0")
 
     @tool.plain_only
-    @tool.measured
     def test_bursts_shorter_than_an_interval(self):
         """Bursts of 0.15 ms. If the cost of switches limits sampling, a period that is set while the
         thread slept began with the next burst: closing got 51 to 58 % of the time."""
@@ -195,7 +189,6 @@ class Shares(unittest.TestCase):
         return sum(row["time"] for row in rows if row["function"] in ("opening", "closing")) / true - 1
 
     @tool.plain_only
-    @tool.measured
     def test_often_asleep(self):
         """Most of the time in the kernel is at switches, where neither samples nor ticks see it: the
         functions got 6 to 16 % too much, attached to 8 to 17 %, where this test finds 3 %."""
@@ -205,7 +198,6 @@ class Shares(unittest.TestCase):
             with tool.measurement(), self.subTest(attached=attached):
                 self.assertLess(abs(error), 0.05)
 
-    @tool.measured
     def test_periods_change_on_one_cpu(self):
         """A sampler that shares a CPU with the program finds it stopped already; still, no period
         lasts for a whole run, in which it could beat with a loop of the program. A tenth of the
@@ -221,7 +213,6 @@ class Shares(unittest.TestCase):
             self.assertGreater(len(times), 500)
             self.assertLess(times[len(times) // 10], 0.9 * times[len(times) // 2])
 
-    @tool.measured
     def test_system_calls_of_a_program_that_sleeps(self):
         """On the CPU of the sampler, a thread that was woken together with it looks as if it had
         been preempted in its sleep. A thread that was preempted in another call still counts: none
@@ -245,7 +236,6 @@ class Shares(unittest.TestCase):
             self.addCleanup(other.wait)
             self.addCleanup(other.kill)
 
-    @tool.measured
     @tool.plain_only
     def test_what_follows_a_wait_for_a_cpu(self):
         """The thread wakes up, and waits for a CPU. A period that begins with its burst would miss
@@ -258,7 +248,6 @@ class Shares(unittest.TestCase):
             self.assertLess(error, 0.13)
             self.assertAlmostEqual(shown["opening"] / (shown["opening"] + shown["closing"]), true["opening"] / used, delta=error)
 
-    @tool.measured
     @tool.plain_only
     def test_sleep_while_others_compete(self):
         """A thread that stops late, because it waits for a CPU, is not seen there during the whole
@@ -269,7 +258,6 @@ class Shares(unittest.TestCase):
         with tool.measurement():
             self.assertAlmostEqual(asleep, true["asleep"], delta=0.1 * true["asleep"])
 
-    @tool.measured
     def test_page_faults(self):
         """Page faults are time in the kernel, of the function that touches new memory. A hypervisor
         that replaces page tables by its own handles a part of each fault, which then seems to be time
@@ -293,7 +281,6 @@ class Shares(unittest.TestCase):
                 with tool.measurement():
                     self.assertLess(shown.get("touching", 0), 0.2 / 0.8 * shown["computing"] + more)
 
-    @tool.measured
     def test_short_threads(self):
         """Most threads end before they are sampled: the threads that are seen stand for them."""
         for engine in ("perf", "ptrace"):
@@ -319,7 +306,6 @@ class Shares(unittest.TestCase):
                 with tool.measurement():
                     self.assertLess(abs(both[0] / sum(both) - 0.3), unseen + 4 * (0.3 * 0.7 / samples) ** 0.5)
 
-    @tool.measured
     def test_begin_of_threads(self):
         """A thread inherits the period of its creator: a period that the creator has not used up is
         long, and one that it has just drawn is not short. Only a fifth of these threads was
@@ -332,7 +318,6 @@ class Shares(unittest.TestCase):
             self.assertLess(sum(both), 1.5 * expected)
             self.assertAlmostEqual(both[0] / sum(both), 0.3, delta=0.02 + 4 * (0.3 * 0.7 / sum(both)) ** 0.5)
 
-    @tool.measured
     @tool.plain_only
     def test_attach_to_a_program_of_short_threads(self):
         """The CPU time that threads use in the kernel at their beginning and end is in the table.
@@ -356,7 +341,6 @@ class Shares(unittest.TestCase):
             self.assertAlmostEqual(table["total"]["time"], used, delta=0.015 * used + 0.005)
 
     @tool.plain_only
-    @tool.measured
     def test_many_threads_are_sampled_with_whole_cpus(self):
         """The threads then inherit no samplers; other programs do not count, and later code of the
         program has samplers again. On a busy machine, threads may be created too slowly for this at
@@ -367,7 +351,6 @@ class Shares(unittest.TestCase):
             self.assertAlmostEqual(shown[1] / one, 1, delta=0.15)
 
     @tool.plain_only
-    @tool.measured
     def test_rate_of_whole_cpus_after_pauses(self):
         """Switches make the sampler pause, and then new processes make it sample whole CPUs. Threads
         got samplers again, in addition: 1000 Hz became 2400 to 7800."""
@@ -401,7 +384,6 @@ class Shares(unittest.TestCase):
             self.assertLess(max(rates), 1600)
 
     @tool.plain_only
-    @tool.measured
     def test_many_threads_of_an_ordinary_user(self):
         """The threads inherit samplers for only a part of the time; nothing is missed because of
         the pauses."""
@@ -440,7 +422,6 @@ class Shares(unittest.TestCase):
         return program
 
     @tool.plain_only
-    @tool.measured
     def test_threads_that_start_at_once(self):
         """The sampler of an ordinary user shares the CPUs with 200 threads. It opened samplers for
         all of them, which took 0.3 s, and divided the CPU time of that time among the samples before:
@@ -461,7 +442,6 @@ class Shares(unittest.TestCase):
             self.assertLess(sum(errors) / 3, 0.02, errors)
 
     @tool.plain_only
-    @tool.measured
     def test_rate_on_a_busy_machine(self):
         """The sampler of an ordinary user gets a CPU late. If the time until then counted as CPU
         time of the program, a rate of 250 Hz would become 280 to 320 Hz."""
@@ -484,7 +464,6 @@ class Shares(unittest.TestCase):
             self.assertAlmostEqual(sum(rates) / len(rates), 250, delta=25, msg=rates)
 
     @tool.plain_only
-    @tool.measured
     def test_programs_on_all_cpus_that_sleep(self):
         """The sampler of an ordinary user shares a CPU with them. When it resumes a program, it
         must not have to wait for the next tick of the kernel: of 3 ms after each wait, 5 to 12 %
@@ -580,7 +559,6 @@ class Shares(unittest.TestCase):
         run(["gcc", "-O1", "-pthread", f"-DFOURS={fours}", f"-DTURNS={turns}", "-x", "c", "-o", program, "-"], input=source)
         return program
 
-    @tool.measured
     @tool.plain_only
     def test_long_thread_beside_short_ones(self):
         """When threads end, the kernel writes to the rings of other CPUs; in half of the runs,
@@ -606,7 +584,6 @@ class Shares(unittest.TestCase):
         self.assertGreater(rows["many", "many"], 0)
         self.assertEqual(rows.get(("many", "one"), 0), 0)
 
-    @tool.measured
     def test_short_threads_have_their_names(self):
         """The threads set their names first. Samples are moved a little, but not to a time at which
         their thread had another name."""
@@ -621,7 +598,6 @@ class Shares(unittest.TestCase):
             self.assertGreater(times["many", "many"], 0)
             self.assertLess(unnamed, 0.02 * times["many", "many"])
 
-    @tool.measured
     @tool.plain_only
     def test_very_short_threads_come_and_go(self):
         """If the period were as short as the cost of a sample, the creating thread would be kept in

@@ -40,24 +40,6 @@ class Run(unittest.TestCase):
         self.assertEqual(run("-k", "nowhere/test"), (1, ["0 passed, 0 failed"]))
 
 
-class Measured(tool.Case):
-    @tool.measured
-    def check(self, found):
-        value = next(found)
-        self.assertIsNotNone(value)
-        with tool.measurement():
-            self.assertEqual(value, 0)
-
-    def test_the_third_measurement_judges(self):
-        self.check(iter([1, 2, 0]))
-        self.assertEqual(self.again, ["1 != 0", "2 != 0"])
-        with self.assertRaisesRegex(AssertionError, "3 != 0"):
-            self.check(iter([1, 2, 3, 0]))
-        with self.assertRaisesRegex(AssertionError, "unexpectedly None"):  # not a measurement
-            self.check(iter([None, 0]))
-        del self.again  # nothing was measured here
-
-
 def runner():
     """tests/run as a module."""
     return importlib.machinery.SourceFileLoader("runner", os.path.join(sources.ROOT, "tests", "run")).load_module()
@@ -104,38 +86,41 @@ class Stolen(unittest.TestCase):
 
 
 class Alone(unittest.TestCase):
-    """A spoiled measurement is made again after all other tests, and decides."""
+    """A spoiled measurement is repeated after all other tests."""
+
+    NAME = "record/test_planted.Case.test"
 
     class Job:
         id = "record/test_planted.py"
 
-        def __init__(self, results):
-            self.results = results
+        def __init__(self, runs):
+            self.runs = runs
 
         def names(self, _env):
-            return ["record/test_planted.Case.test", "record/test_planted.Case.test_more"]
+            return [Alone.NAME, Alone.NAME + "_more"]
 
         def run(self, options, _env, _scratch):
-            assert options.k == "record/test_planted.Case.test"
-            return self.results
+            assert options.k == Alone.NAME
+            return self.runs.pop(0)
 
-    def repeat(self, *found):
-        """Status and reason after a repetition that gives FOUND: (name, status, why), ..."""
+    def found(self, *runs):
+        """Name, status and reason after repetitions that give RUNS: a list of (name, status, why) for each."""
         module = runner()
-        job = self.Job([module.Result(*f) for f in found])
-        spoiled = module.Result("record/test_planted.Case.test", "spoiled", "Traceback\ntool.Spoiled: 1 != 0\n")
-        result = module.alone(job, spoiled, argparse.Namespace(k="", timeout=9), "build")
-        self.assertEqual(result.name, spoiled.name)
-        return result.status, result.why
+        job = self.Job([[module.Result(*r) for r in results] for results in runs])
+        result = module.alone(job, module.Result(self.NAME, "spoiled", "Traceback\ntool.Spoiled: 1 != 0\n"),
+                              argparse.Namespace(k="", timeout=9), "build")
+        self.assertEqual(job.runs, [])
+        return result.name, result.status, result.why
 
-    def test_decides(self):
-        name, first = "record/test_planted.Case.test", "beside other tests: tool.Spoiled: 1 != 0"
-        self.assertEqual(self.repeat((name, "passed", "")), ("passed", first))
-        self.assertEqual(self.repeat((name, "passed", ""), (name + "_more", "failed", "other")), ("passed", first))
-        self.assertEqual(self.repeat((name, "spoiled", "2 != 0")), ("failed", first + "\n2 != 0"))
-        self.assertEqual(self.repeat((name, "failed", "hang")), ("failed", first + "\nhang"))
-        self.assertEqual(self.repeat((name, "passed", ""), (self.Job.id, "failed", "leak")), ("failed", first + "\nleak"))
-        self.assertEqual(self.repeat(), ("failed", first))
+    def test_result(self):
+        name, first, passed = self.NAME, "tool.Spoiled: 1 != 0", (self.NAME, "passed", "")
+        self.assertEqual(self.found([passed]), (name, "passed", first))
+        self.assertEqual(self.found([passed, (name + "_more", "failed", "other")]), (name, "passed", first))
+        self.assertEqual(self.found([(name, "spoiled", "2 != 0")], [passed]), (name, "passed", first + "; 2 != 0"))
+        self.assertEqual(self.found(*[[(name, "spoiled", why)] for why in ("2", "3")]), (name, "failed", first + "; 2\n3"))
+        self.assertEqual(self.found([(name, "failed", "hang")]), (name, "failed", first + "\nhang"))
+        self.assertEqual(self.found([passed, (self.Job.id, "failed", "leak")]), (self.Job.id, "failed", first + "\nleak"))
+        self.assertEqual(self.found([]), (name, "failed", first + "\nnot run"))
 
 
 class Leaks(tool.Case):
